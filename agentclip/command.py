@@ -1,0 +1,123 @@
+"""Commands, what they run on, their declarations, and the table they are looked up in.
+
+A command has the shape of a Unix program, so commands and programs share pipelines. Layer 1 looks names up here;
+`commands/` fills the table; neither knows the other.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from agentclip.messages import Image
+
+
+@dataclass(frozen=True, slots=True)
+class CommandIO:
+    """What one call of a command runs on. Streams are binary files on real descriptors."""
+
+    stdin: BinaryIO
+    stdout: BinaryIO
+    stderr: BinaryIO
+    cwd: str
+    """Absolute. The process' own directory is never changed: resolve names with `path`."""
+    env: Mapping[str, str]
+    cancelled: threading.Event
+    """Set when the run is being stopped; long work looks at it."""
+    attach: Callable[[bytes, str, str, int, int], Image]
+    """`attach(data, mime, source, width, height)` puts a picture on the result."""
+
+    def path(self, name: str) -> Path:
+        """The file a word names, relative to the command's directory, `~` not expanded (the shell did)."""
+        return Path(self.cwd) / name
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a command, positional or flag."""
+
+    name: str
+    """Positional: `path`. Flag: `--append`."""
+    description: str
+    type: str = "text"
+    """text, integer, boolean or path."""
+    short: str | None = None
+    """`-b`; None when there is no short form."""
+    required: bool = False
+    default: str | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    repeated: bool = False
+    """A positional that takes all the remaining words."""
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is written with dashes."""
+        return self.name.startswith("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """The one source of a command's three levels of help."""
+
+    name: str
+    """`memory`, or `memory search` for a subcommand."""
+    summary: str
+    """Level 0: one line."""
+    parameters: tuple[Parameter, ...] = ()
+    subcommands: tuple[Declaration, ...] = ()
+    examples: tuple[str, ...] = ()
+    """At least three lines that work as written."""
+    exit_codes: tuple[tuple[int, str], ...] = ((0, "done"),)
+    often_followed_by: tuple[str, ...] = ()
+    runs_bare: bool = False
+    """Useful without arguments: the bare command is no usage error."""
+
+
+class Command(Protocol):
+    """One word of the namespace."""
+
+    @property
+    def declaration(self) -> Declaration:
+        """Name, summary, parameters: what help is made from."""
+
+    def run(self, argv: Sequence[str], io: CommandIO) -> int:
+        """Do the work and return the exit status. `argv[0]` is the name. May raise CommandError or BrokenPipeError."""
+
+
+Dialect = Callable[[Sequence[str], str], Sequence[str]]
+"""`rewrite(argv, cwd) -> argv`: what a model means by `head 5`; the real program runs the result."""
+
+
+@dataclass(slots=True)
+class CommandTable:
+    """Names to commands, in the order they were added (stable, for prompt caching)."""
+
+    commands: dict[str, Command] = field(default_factory=dict)
+    dialects: dict[str, Dialect] = field(default_factory=dict)
+
+    def add(self, command: Command) -> None:
+        """Register a command. Raises ValueError when the name is taken."""
+        name = command.declaration.name
+        if name in self.commands:
+            raise ValueError(f"command {name!r} is registered twice")
+        self.commands[name] = command
+
+    def get(self, name: str) -> Command | None:
+        """The command of that name, or None."""
+        return self.commands.get(name)
+
+    def __iter__(self) -> Iterator[Command]:
+        return iter(self.commands.values())
+
+    def names(self) -> tuple[str, ...]:
+        """All words of the namespace that are ours, dialects included."""
+        return tuple(dict.fromkeys([*self.commands, *self.dialects]))
+
+    def nearest(self, word: str, candidates: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Up to three names that look like `word`, best first."""
+        return tuple(difflib.get_close_matches(word, candidates or self.names(), n=3, cutoff=0.6))

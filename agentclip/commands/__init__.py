@@ -1,0 +1,1 @@
+"""Our own commands: one file each, and the registry that gives them three levels of help."""

@@ -1,0 +1,216 @@
+"""What happened, in order. Screen, headless mode, resume and tests read the same events.
+
+A session:
+    SessionStarted (Turn | ShellRun)*
+A turn:
+    TurnStarted Step* TurnFinished
+A step:
+    TextDelta* (ReasoningDelta*) AssistantReplied Answer* UserMessageFolded*
+An answer, one per tool call and in the order of the calls:
+    Run (with the call's id) | CallAnswered (nothing ran)
+A run:
+    CommandStarted (StageStarted | StageFinished | OutputGrew)* CommandFinished
+`Notice` and `RetryWaiting` may come anywhere. After a turn that could not go on, TurnFinished says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from agentclip.messages import AssistantMessage, ToolMessage, Usage, UserMessage
+from agentclip.results import Chain, ChainResult, Presented
+
+
+class TurnEnd(StrEnum):
+    """Why a turn ended."""
+
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    """The provider failed; the reason is in the message."""
+    LIMIT = "limit"
+    INTERRUPTED = "interrupted"
+    """agentclip died in the turn; written at resume."""
+
+
+class Severity(StrEnum):
+    """How much a notice matters to the person."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """First event of a log."""
+
+    session_id: str
+    cwd: str
+    model: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A prompt begins a turn; the message joins the conversation."""
+
+    message: UserMessage
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessageFolded:
+    """A message typed while running joins the conversation before the next step."""
+
+    message: UserMessage
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More text of the reply being streamed. Not stored."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More reasoning of the reply being streamed. Not stored."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantReplied:
+    """A reply is complete (or all that came before a cancel); it joins the conversation."""
+
+    message: AssistantMessage
+    usage: Usage | None = None
+    partial: bool = False
+    """True when the stream was cut or cancelled: only what came is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswered:
+    """A call got an answer without running anything: broken, cancelled before its start, interrupted."""
+
+    message: ToolMessage
+    reason: str
+    """One line for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandStarted:
+    """A run begins. Stored before the first process starts."""
+
+    number: int
+    """The N of `cmd-N.txt`, 1-based within the session."""
+    tool_call_id: str | None
+    """None for a `!` line of the person."""
+    command: str
+    chain: Chain
+    """The plan, routed."""
+    stdout_path: str
+    """Absolute path of the spool being filled."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted:
+    """A stage has a process or a thread. Not stored."""
+
+    number: int
+    stage: int
+    """0-based over the whole chain."""
+    pid: int | None
+    """None for a command in process."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageFinished:
+    """A stage ended. Not stored (the result has it)."""
+
+    number: int
+    stage: int
+    status: int
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class OutputGrew:
+    """A spool grew; at most a few times per second and stream. Not stored."""
+
+    number: int
+    stage: int | None
+    """None for stdout, else the stage whose stderr it is."""
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFinished:
+    """A run ended, and this is what the model reads of it."""
+
+    number: int
+    tool_call_id: str | None
+    result: ChainResult
+    shown: Presented
+
+
+@dataclass(frozen=True, slots=True)
+class RetryWaiting:
+    """The provider asked to wait. Not stored."""
+
+    seconds: float
+    attempt: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One line for the person."""
+
+    text: str
+    severity: Severity = Severity.INFO
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The prompt is free again."""
+
+    reason: TurnEnd
+    text: str = ""
+    """One clear line when the turn did not end with an answer."""
+    code: str = ""
+    """The ErrorCode of a failed turn; empty otherwise."""
+
+
+Event = (
+    SessionStarted
+    | TurnStarted
+    | UserMessageFolded
+    | TextDelta
+    | ReasoningDelta
+    | AssistantReplied
+    | CallAnswered
+    | CommandStarted
+    | StageStarted
+    | StageFinished
+    | OutputGrew
+    | CommandFinished
+    | RetryWaiting
+    | Notice
+    | TurnFinished
+)
+
+NOT_STORED: tuple[type, ...] = (TextDelta, ReasoningDelta, StageStarted, StageFinished, OutputGrew, RetryWaiting)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A stored event with its place in the log."""
+
+    seq: int
+    """1-based, without gaps."""
+    time: float
+    """Seconds since the epoch."""
+    event: Event
