@@ -89,8 +89,21 @@ class Command(Protocol):
         """Do the work and return the exit status. `argv[0]` is the name. May raise CommandError or BrokenPipeError."""
 
 
-Dialect = Callable[[Sequence[str], str], Sequence[str]]
-"""`rewrite(argv, cwd) -> argv`: what a model means by `head 5`; the real program runs the result."""
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a model means by the words it gives a real program. Only the argv changes; the program itself runs on it."""
+
+    name: str
+    """The program's name, `head`."""
+    summary: str
+    """Level 0: one line."""
+    help: str
+    """What `help NAME` says; the program's own `--help` stays the program's."""
+    rewrite: Callable[[Sequence[str], str], Sequence[str]]
+    """`rewrite(argv, cwd) -> argv`, asked when the stage starts, since an earlier stage may make the file.
+
+    The first word of the answer may be another program (`cat -b photo.png` becomes `base64 photo.png`).
+    """
 
 
 @dataclass(slots=True)
