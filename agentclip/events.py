@@ -5,12 +5,14 @@ A session:
 A turn:
     TurnStarted Step* TurnFinished
 A step:
-    TextDelta* (ReasoningDelta*) AssistantReplied Answer* UserMessageFolded*
+    (TextDelta | ReasoningDelta)* AssistantReplied Answer* (Advised | UserMessageFolded)*
 An answer, one per tool call and in the order of the calls:
     Run (with the call's id) | CallAnswered (nothing ran)
 A run:
     CommandStarted (StageStarted | StageFinished | OutputGrew)* CommandFinished
-`Notice` and `RetryWaiting` may come anywhere. After a turn that could not go on, TurnFinished says why.
+`Notice` and `RetryWaiting` may come anywhere. `RetryWaiting` makes void what was streamed since the last AssistantReplied:
+the reply begins anew. A step that was cancelled or failed may have no AssistantReplied. After a turn that could not go on,
+TurnFinished says why.
 """
 
 from __future__ import annotations
@@ -64,6 +66,15 @@ class UserMessageFolded:
     """A message typed while running joins the conversation before the next step."""
 
     message: UserMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """A message of ours to the model joins the conversation: its reply was cut, empty, or a call written as text."""
+
+    message: UserMessage
+    reason: str
+    """One line for the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +199,7 @@ Event = (
     SessionStarted
     | TurnStarted
     | UserMessageFolded
+    | Advised
     | TextDelta
     | ReasoningDelta
     | AssistantReplied
