@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,6 +39,8 @@ class Reply:
 
     message: AssistantMessage
     usage: Usage | None = None
+    notes: tuple[str, ...] = ()
+    """One line each for the person: what was sent or came otherwise than asked (cut by the output limit, pictures left out)."""
 
 
 Part = TextPart | ReasoningPart | CallPart | Reply
@@ -51,8 +53,8 @@ class Model(Protocol):
     def name(self) -> str:
         """As shown in the status line, `gpt-x` or `replay:demo`."""
 
-    def reply(self, conversation: Conversation) -> AsyncIterator[Part]:
-        """Stream one reply, a Reply last. Closing the iterator ends the request at once.
+    def reply(self, conversation: Conversation) -> AsyncGenerator[Part, None]:
+        """Stream one reply, a Reply last. Closing the generator (`contextlib.aclosing`) ends the request at once.
 
         Raises:
             ModelError: refused, failed, cut in the middle; nothing of a cut tool call is ever delivered.

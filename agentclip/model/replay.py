@@ -1,0 +1,198 @@
+"""`replay:FILE`: a scripted model that ships. Used by the demo, by tests and in bug reports, through the same loop.
+
+The file is JSON Lines; blank lines and lines `{"title": "..."}` or `{"comment": "..."}` are skipped. Every other line is
+one reply, taken in order, one per request:
+
+    {"text": "Let me look.", "calls": [{"command": "ls -l"}]}
+    {"text": "Done."}
+
+| key         | meaning                                                                                        |
+|-------------|------------------------------------------------------------------------------------------------|
+| `text`      | streamed in word-sized parts                                                                   |
+| `reasoning` | streamed before the text                                                                       |
+| `calls`     | `{"command": "...", "stdin": "...", "timeout_s": 5}`, or raw `{"name": "run", "arguments": ""}`  |
+| `delay_s`   | seconds to wait before each part; 0 when absent                                                |
+| `error`     | `{"code": "RATE_LIMIT", "message": "...", "hint": "...", "retry_after_s": 2}` instead of a reply |
+| `cut`       | true: the connection is lost after the parts, no reply comes                                   |
+| `hang`      | true: nothing more comes after the parts                                                       |
+| `usage`     | `{"input_tokens": 10, "output_tokens": 2}`; unknown when absent                                 |
+
+After the last line every request is answered with `[end of recording]`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from agentclip.errors import ConfigError, ErrorCode, ModelError
+from agentclip.messages import AssistantMessage, Conversation, ToolCall, Usage
+from agentclip.model.base import CallPart, Model, Part, ReasoningPart, Reply, TextPart
+from agentclip.model.wire import call_ids, clean
+
+PREFIX = "replay:"
+END_OF_RECORDING = "[end of recording]"
+DEMO = Path(__file__).parent / "recordings" / "demo.jsonl"
+
+
+class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A call of `run`, or any call written raw."""
+
+    command: str | None = None
+    stdin: str | None = None
+    timeout_s: float | None = None
+    name: str | None = None
+    arguments: str | None = None
+    """Raw, possibly broken; only with `name`."""
+
+
+class ScriptedError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A failure instead of a reply."""
+
+    code: ErrorCode
+    message: str
+    hint: str = ""
+    retry_after_s: float | None = None
+
+
+class ScriptedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of a recording."""
+
+    title: str | None = None
+    comment: str | None = None
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[ScriptedCall, ...] = ()
+    delay_s: float = 0.0
+    error: ScriptedError | None = None
+    cut: bool = False
+    hang: bool = False
+    usage: Usage | None = None
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether the line only says something about the recording."""
+        return self.title is not None or self.comment is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A file, read."""
+
+    title: str
+    """Empty when the file has none."""
+    replies: tuple[ScriptedReply, ...]
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a recording.
+
+    Raises:
+        ConfigError: the file cannot be read, or a line is wrong; the line is named.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}", hint="replay:FILE names a recording, one JSON reply a line") from error
+    parsed = [_parse_line(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    titles = [line.title for line in parsed if line.title is not None]
+    replies = tuple(line for line in parsed if not line.is_heading)
+    if not replies:
+        raise ConfigError(f"{path}: the recording holds no reply")
+    return Recording(titles[0] if titles else "", replies)
+
+
+def _parse_line(path: Path, number: int, line: bytes) -> ScriptedReply:
+    try:
+        reply = msgspec.json.decode(line, type=ScriptedReply)
+        for call in reply.calls:
+            _check_call(call)
+        if not (reply.is_heading or reply.error or reply.cut or reply.hang or reply.text.strip() or reply.calls):
+            raise ValueError("a reply needs `text`, `calls`, `error`, `cut` or `hang`")  # noqa: TRY301  one place adds the line
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        hint = "the module agentclip.model.replay says what a line may hold"
+        raise ConfigError(f"{path}, line {number}: {error}", hint=hint) from error
+    return reply
+
+
+def _check_call(call: ScriptedCall) -> None:
+    if (call.command is None) == (call.name is None):
+        raise ValueError("a call needs either `command` or `name`")
+
+
+class ReplayModel:
+    """Plays a recording: each request takes the next reply of the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"{PREFIX}{path.stem if path == DEMO else path}"
+        self.recording = read_recording(path)
+        self._next = 0
+
+    async def reply(self, conversation: Conversation) -> AsyncGenerator[Part, None]:
+        """Stream the next reply of the recording."""
+        if self._next >= len(self.recording.replies):
+            yield TextPart(END_OF_RECORDING)
+            yield Reply(AssistantMessage(END_OF_RECORDING))
+            return
+        scripted = self.recording.replies[self._next]
+        self._next += 1
+        calls = _tool_calls(scripted, conversation)
+        for part in _parts(scripted, calls):
+            await asyncio.sleep(scripted.delay_s)
+            yield part
+        await _end_otherwise(scripted)
+        message = AssistantMessage(clean(scripted.text), calls, clean(scripted.reasoning))
+        yield Reply(message, scripted.usage)
+
+    async def aclose(self) -> None:
+        """Nothing to end."""
+
+
+async def _end_otherwise(scripted: ScriptedReply) -> None:
+    """Fail or wait where the script says so, else return."""
+    if scripted.error is not None:
+        error = scripted.error
+        raise ModelError(error.message, hint=error.hint, code=error.code, retry_after_s=error.retry_after_s)
+    if scripted.cut:
+        raise ModelError("connection lost in the middle of the answer", hint="send it again", code=ErrorCode.NETWORK)
+    if scripted.hang:
+        await asyncio.Event().wait()
+
+
+def _tool_calls(scripted: ScriptedReply, conversation: Conversation) -> tuple[ToolCall, ...]:
+    taken = {
+        call.id for message in conversation.messages if isinstance(message, AssistantMessage) for call in message.tool_calls
+    }
+    free = (call_id for n in itertools.count(1) if (call_id := f"replay{n:03d}") not in taken)
+    return tuple(ToolCall(call_id, *_name_and_arguments(call)) for call_id, call in zip(free, scripted.calls, strict=False))
+
+
+def _name_and_arguments(call: ScriptedCall) -> tuple[str, str]:
+    if call.name is not None:
+        return clean(call.name), clean(call.arguments or "")
+    arguments = {"command": call.command, "stdin": call.stdin, "timeout_s": call.timeout_s}
+    given = {key: value for key, value in arguments.items() if value is not None}
+    return "run", json.dumps(given, ensure_ascii=False)
+
+
+def _parts(scripted: ScriptedReply, calls: tuple[ToolCall, ...]) -> Iterator[Part]:
+    yield from map(ReasoningPart, _words(scripted.reasoning))
+    yield from map(TextPart, _words(scripted.text))
+    for call in calls:
+        yield CallPart(call.id, call.name, "")
+        yield from (CallPart(call.id, call.name, word) for word in _words(call.arguments))
+
+
+def _words(text: str) -> list[str]:
+    """The text in pieces of a word each, spaces with the word before them."""
+    return re.findall(r"\S+\s*|\s+", clean(text))
+
+
+_: type[Model] = ReplayModel
