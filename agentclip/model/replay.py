@@ -167,9 +167,7 @@ async def _end_otherwise(scripted: ScriptedReply) -> None:
 
 
 def _tool_calls(scripted: ScriptedReply, conversation: Conversation) -> tuple[ToolCall, ...]:
-    taken = {
-        call.id for message in conversation.messages if isinstance(message, AssistantMessage) for call in message.tool_calls
-    }
+    taken = call_ids(conversation)
     free = (call_id for n in itertools.count(1) if (call_id := f"replay{n:03d}") not in taken)
     return tuple(ToolCall(call_id, *_name_and_arguments(call)) for call_id, call in zip(free, scripted.calls, strict=False))
 
