@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import difflib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Literal, Protocol
 
+from agentclip.errors import one_line
 from agentclip.messages import Image
+
+EVERYWHERE = ("ls", "grep", "find", "wc", "sort", "sed", "awk")
+"""Programs that POSIX promises: named beside ours, though the model knows them."""
+
+NAMED_WORDS = 20
+"""How many words an unknown command is answered with; `help` has all."""
+
+LONGEST_WORD = 64
+"""Characters of an unknown word that are repeated back and compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +51,10 @@ class Parameter:
     """One parameter of a command, positional or flag."""
 
     name: str
-    """Positional: `path`. Flag: `--append`."""
+    """Positional: `path`. Flag: `--append`, or `-b` when there is no long form."""
     description: str
-    type: str = "text"
-    """text, integer, boolean or path."""
+    type: Literal["text", "integer", "boolean", "path"] = "text"
+    """A flag of type boolean takes no value."""
     short: str | None = None
     """`-b`; None when there is no short form."""
     required: bool = False
@@ -53,6 +63,8 @@ class Parameter:
     maximum: int | None = None
     repeated: bool = False
     """A positional that takes all the remaining words."""
+    value: str | None = None
+    """How the value of a flag is called in usage, `topic_id`; None for the flag's own name."""
 
     @property
     def is_flag(self) -> bool:
@@ -115,10 +127,13 @@ class CommandTable:
 
     def add(self, command: Command) -> None:
         """Register a command. Raises ValueError when the name is taken."""
-        name = command.declaration.name
-        if name in self.commands:
-            raise ValueError(f"command {name!r} is registered twice")
-        self.commands[name] = command
+        self._claim(command.declaration.name)
+        self.commands[command.declaration.name] = command
+
+    def add_dialect(self, dialect: Dialect) -> None:
+        """Register what a model means by a program's words. Raises ValueError when the name is taken."""
+        self._claim(dialect.name)
+        self.dialects[dialect.name] = dialect
 
     def get(self, name: str) -> Command | None:
         """The command of that name, or None."""
@@ -127,10 +142,34 @@ class CommandTable:
     def __iter__(self) -> Iterator[Command]:
         return iter(self.commands.values())
 
+    def summaries(self) -> tuple[tuple[str, str], ...]:
+        """Name and summary of every word that is ours: dialects, then commands, each in the order they were added."""
+        dialects = [(dialect.name, dialect.summary) for dialect in self.dialects.values()]
+        return (*dialects, *((command.declaration.name, command.declaration.summary) for command in self))
+
     def names(self) -> tuple[str, ...]:
-        """All words of the namespace that are ours, dialects included."""
-        return tuple(dict.fromkeys([*self.commands, *self.dialects]))
+        """All words of the namespace that are ours, in the order of `summaries`."""
+        return (*self.dialects, *self.commands)
 
     def nearest(self, word: str, candidates: Sequence[str] | None = None) -> tuple[str, ...]:
         """Up to three names that look like `word`, best first."""
-        return tuple(difflib.get_close_matches(word, candidates or self.names(), n=3, cutoff=0.6))
+        names = self.names() if candidates is None else candidates
+        return tuple(difflib.get_close_matches(word[:LONGEST_WORD].lower(), names, n=3, cutoff=0.6))
+
+    def _claim(self, name: str) -> None:
+        if name in self.commands or name in self.dialects:
+            raise ValueError(f"command {name!r} is registered twice")
+
+
+def unknown_command_line(word: str, table: CommandTable, programs: Iterable[str] = ()) -> str:
+    """The one line for a word that nothing runs: nearest names first, then what there is.
+
+    `programs` are names on PATH, looked through for a near one beside our own.
+    """
+    ours = table.names()
+    known = dict.fromkeys((*ours, *EVERYWHERE, *programs))
+    near = table.nearest(word, tuple(known))
+    shown = word if len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}..."
+    guess = f"Did you mean: {', '.join(near)}? " if near else ""
+    named = dict.fromkeys((*ours[: NAMED_WORDS - len(EVERYWHERE)], *EVERYWHERE))
+    return one_line(f"[error] unknown command: {shown}. {guess}Available: {', '.join(named)}, ... (help lists all)")

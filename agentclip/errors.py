@@ -11,8 +11,19 @@ A failed *command* is a value the model reads; a broken *program* is an exceptio
 
 from __future__ import annotations
 
+import unicodedata
 from enum import StrEnum
 from typing import Self
+
+_BREAKS_A_LINE = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories: controls, lone surrogates, line and paragraph separators."""
+
+
+def one_line(text: str) -> str:
+    """Write as escapes what would break the line, draw on a screen or not encode as UTF-8."""
+    if text.isprintable():
+        return text
+    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in _BREAKS_A_LINE else c for c in text)
 
 
 class ErrorCode(StrEnum):
@@ -116,6 +127,6 @@ class CommandError(AgentclipError):
     def line(self, command: str) -> str:
         """The one line of the error, `[error] CMD: WHAT (CODE). Use: NEXT`."""
         if self.text is not None:
-            return f"[error] {self.text}"
+            return one_line(f"[error] {self.text}")
         line = f"[error] {command}: {self.message} ({self.code.value})"
-        return f"{line}. Use: {self.hint}" if self.hint else line
+        return one_line(f"{line}. Use: {self.hint}" if self.hint else line)
