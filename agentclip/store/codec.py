@@ -1,0 +1,78 @@
+"""One event to one line of JSON and back. Bytes in, values out; it knows no file.
+
+A line: `{"v":1,"seq":7,"time":1770000000.123,"type":"TurnStarted", ...the event's own fields}`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import typing
+
+import msgspec
+
+from agentclip.events import Event, Recorded
+
+VERSION = 1
+
+_TYPES: dict[str, type] = {cls.__name__: cls for cls in typing.get_args(Event)}
+
+
+class UnreadableLineError(Exception):
+    """The line is no event that this version knows."""
+
+
+class _Head(msgspec.Struct):
+    v: int
+    seq: int
+    time: float
+    type: str
+
+
+_head = msgspec.json.Decoder(_Head)
+
+
+@functools.cache
+def _decoder(name: str) -> msgspec.json.Decoder[Event]:
+    return msgspec.json.Decoder(_TYPES[name])
+
+
+def encode(recorded: Recorded) -> bytes:
+    """Return the line, newline included. Never fails because of what a string holds: half surrogates become U+FFFD."""
+    event = recorded.event
+    head = f'{{"v":{VERSION},"seq":{recorded.seq},"time":{recorded.time:.3f},"type":"{type(event).__name__}"'.encode()
+    try:
+        body = msgspec.json.encode(event)
+    except UnicodeEncodeError:
+        body = json.dumps(_sound(msgspec.to_builtins(event)), ensure_ascii=False, separators=(",", ":")).encode()
+    return head + (b"}\n" if body == b"{}" else b"," + body[1:] + b"\n")
+
+
+def decode(line: bytes) -> Recorded:
+    """Return the event of a line.
+
+    Raises:
+        UnreadableLineError: not JSON, not of this version, of an unknown type, or without a field it needs.
+    """
+    try:
+        head = _head.decode(line)
+        if head.v != VERSION:
+            raise UnreadableLineError(f"version {head.v}")
+        if head.type not in _TYPES:
+            raise UnreadableLineError(f"type {head.type}")
+        return Recorded(head.seq, head.time, _decoder(head.type).decode(line))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableLineError(str(error)) from error
+
+
+def _sound(value: object) -> object:
+    """The same builtins with every string encodable as UTF-8."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {key: _sound(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_sound(item) for item in value]
+        case _:
+            return value

@@ -1,0 +1,74 @@
+"""What a listing shows of a session without reading its log: one small file per session, replaced whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from agentclip.events import CommandStarted, Recorded, TurnStarted
+
+FILE_NAME = "meta.json"
+_TITLE_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """One session, as listed."""
+
+    id: str
+    title: str
+    """One line without control characters; empty before the first prompt."""
+    cwd: str
+    """Absolute directory the session belongs to; empty when its facts were lost."""
+    model: str
+    """The model last used."""
+    version: str
+    """The agentclip that made it."""
+    created_s: float
+    """Seconds since the epoch."""
+    updated_s: float
+    turns: int = 0
+    commands: int = 0
+
+
+def title_of(text: str) -> str:
+    """A title from a prompt: its words on one line, any script, at most 80 characters."""
+    line = "".join(c if c.isprintable() else " " for c in text[:1000])
+    line = " ".join(line.split())
+    return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1].rstrip() + "…"
+
+
+def counted(facts: SessionFacts, events: Sequence[Recorded]) -> SessionFacts:
+    """The facts brought in line with the log: counts, last time, and a title when there is none yet."""
+    turns = [recorded.event for recorded in events if isinstance(recorded.event, TurnStarted)]
+    commands = sum(isinstance(recorded.event, CommandStarted) for recorded in events)
+    updated_s = events[-1].time if events else facts.updated_s
+    title = facts.title or (title_of(turns[0].message.text) if turns else "")
+    return replace(facts, title=title, turns=len(turns), commands=commands, updated_s=updated_s)
+
+
+def write_facts(folder: Path, facts: SessionFacts) -> None:
+    """Replace the file as a whole. Raises OSError."""
+    path = folder / (FILE_NAME + ".new")
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, msgspec.json.encode(facts))
+    finally:
+        os.close(fd)
+    path.replace(folder / FILE_NAME)
+
+
+def read_facts(folder: Path | str) -> SessionFacts | None:
+    """The facts of a session's folder; None when the file is missing or damaged."""
+    try:
+        with open(os.path.join(folder, FILE_NAME), "rb") as file:
+            return _decoder.decode(file.read())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+_decoder = msgspec.json.Decoder(SessionFacts)

@@ -1,0 +1,154 @@
+"""The append-only file of a session: events in, lines on disk; lines back to events, a torn end repaired.
+
+It knows nothing of sessions, turns or locks.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentclip.errors import ErrorCode, SessionError
+from agentclip.events import (
+    Advised,
+    AssistantReplied,
+    CallAnswered,
+    CommandFinished,
+    CommandStarted,
+    Event,
+    Recorded,
+    TurnFinished,
+    TurnStarted,
+    UserMessageFolded,
+)
+from agentclip.store.codec import UnreadableLineError, decode, encode
+
+_SYNCED = (
+    TurnStarted,
+    UserMessageFolded,
+    Advised,
+    AssistantReplied,
+    CallAnswered,
+    CommandStarted,
+    CommandFinished,
+    TurnFinished,
+)
+"""Events that complete a message or must outlive a power cut before anything else happens."""
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LogContent:
+    """What a file held."""
+
+    events: tuple[Recorded, ...]
+    size: int
+    """Bytes up to the end of the last whole line; what follows is torn."""
+    torn: bytes
+    """The end of the file behind the last newline; normally empty."""
+    skipped: int
+    """Whole lines that this version cannot read."""
+
+
+def read_log(path: Path) -> LogContent:
+    """Read a log without changing it; another program may be writing to it. A missing file is an empty log."""
+    events: list[Recorded] = []
+    size = skipped = 0
+    torn = b""
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    torn = line
+                    break
+                size += len(line)
+                try:
+                    events.append(decode(line))
+                except UnreadableLineError as error:
+                    skipped += 1
+                    _logger.warning("%s: a line was skipped: %s", path, error)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise SessionError(f"{path} cannot be read: {error.strerror}") from error
+    return LogContent(tuple(events), size, torn, skipped)
+
+
+class EventLog:
+    """An open log. One process writes it, one line with one `write` each."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notices: tuple[str, ...] = ()
+        """What the person should know about the file; empty for a sound one."""
+        content = read_log(path)
+        self.loaded = list(content.events)
+        """The events that the file held when it was opened; later ones are the caller's."""
+        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._size = content.size
+        self._seq = max([len(content.events) + content.skipped, *(recorded.seq for recorded in content.events)])
+        if content.torn:
+            self._repair(content.torn)
+        if content.skipped:
+            lines = "1 line" if content.skipped == 1 else f"{content.skipped} lines"
+            self.notices += (f"{lines} of the session could not be read and were left out",)
+
+    def append(self, event: Event) -> Recorded:
+        """Write the event. After a failure the file is as before.
+
+        Raises:
+            SessionError: the disk is full or the file cannot be written.
+        """
+        recorded = Recorded(self._seq + 1, round(time.time(), 3), event)
+        line = encode(recorded)
+        try:
+            written = os.write(self._fd, line)
+        except OSError as error:
+            self._undo()
+            raise _unwritable(self.path, error.strerror) from error
+        if written != len(line):
+            self._undo()
+            raise _unwritable(self.path, "no space left on the disk")
+        self._size += len(line)
+        self._seq += 1
+        if isinstance(event, _SYNCED):
+            self._sync()
+        return recorded
+
+    def close(self) -> None:
+        """Close the file; what was appended is there already."""
+        os.close(self._fd)
+
+    def _repair(self, torn: bytes) -> None:
+        """Keep a last line that only misses its newline; cut off any other torn end, so that no append is glued to it."""
+        try:
+            whole = decode(torn)
+        except UnreadableLineError:
+            os.ftruncate(self._fd, self._size)
+            self.notices += ("the last line of the session was torn and has been cut off",)
+            return
+        os.write(self._fd, b"\n")
+        self._size += len(torn) + 1
+        self._seq = max(self._seq, whole.seq)
+        self.loaded.append(whole)
+        self.notices += ("the last line of the session had no end and has been repaired",)
+
+    def _undo(self) -> None:
+        try:
+            os.ftruncate(self._fd, self._size)
+        except OSError as error:
+            _logger.warning("%s: a half written line stays: %s", self.path, error)
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            _logger.warning("%s: not synced: %s", self.path, error)
+
+
+def _unwritable(path: Path, reason: str | None) -> SessionError:
+    return SessionError(f"{path} cannot be written: {reason}", hint="Free some space and try again", code=ErrorCode.UNAVAILABLE)

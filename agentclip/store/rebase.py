@@ -1,0 +1,71 @@
+"""A session folder that was moved: paths in its events are set to where the files are now. Pure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+
+from agentclip.events import (
+    AssistantReplied,
+    CallAnswered,
+    CommandFinished,
+    CommandStarted,
+    Event,
+    Recorded,
+    TurnStarted,
+    UserMessageFolded,
+)
+from agentclip.messages import Image
+from agentclip.results import ChainResult, StageResult, StreamFile
+
+OUTPUT_NAME = "cmd-output"
+
+
+def rebase(events: Iterable[Recorded], cmd_output: str) -> list[Recorded]:
+    """The events with every path into a `cmd-output` folder set into this one, by base name."""
+    return [_recorded(recorded, cmd_output) for recorded in events]
+
+
+def _recorded(recorded: Recorded, folder: str) -> Recorded:
+    event = _event(recorded.event, folder)
+    return recorded if event is recorded.event else replace(recorded, event=event)
+
+
+def _event(event: Event, folder: str) -> Event:
+    match event:
+        case CommandStarted() if (path := _path(event.stdout_path, folder)) != event.stdout_path:
+            return replace(event, stdout_path=path)
+        case CommandFinished():
+            shown = replace(event.shown, images=_images(event.shown.images, folder))
+            return replace(event, result=_result(event.result, folder), shown=shown)
+        case CallAnswered() if event.message.images:
+            return replace(event, message=replace(event.message, images=_images(event.message.images, folder)))
+        case TurnStarted() | UserMessageFolded() if event.message.images:
+            return replace(event, message=replace(event.message, images=_images(event.message.images, folder)))
+        case AssistantReplied() | _:
+            return event
+
+
+def _result(result: ChainResult, folder: str) -> ChainResult:
+    if os.path.dirname(result.stdout.path) == folder:
+        return result
+    stages = tuple(_stage(stage, folder) for stage in result.stages)
+    return replace(result, stdout=_stream(result.stdout, folder), stages=stages, images=_images(result.images, folder))
+
+
+def _stage(stage: StageResult, folder: str) -> StageResult:
+    return replace(stage, stderr=_stream(stage.stderr, folder)) if stage.stderr else stage
+
+
+def _stream(stream: StreamFile, folder: str) -> StreamFile:
+    return replace(stream, path=_path(stream.path, folder))
+
+
+def _images(images: tuple[Image, ...], folder: str) -> tuple[Image, ...]:
+    return tuple(replace(image, path=_path(image.path, folder)) for image in images)
+
+
+def _path(path: str, folder: str) -> str:
+    parent, name = os.path.split(path)
+    return os.path.join(folder, name) if os.path.basename(parent) == OUTPUT_NAME and parent != folder else path
