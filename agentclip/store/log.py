@@ -5,9 +5,12 @@ It knows nothing of sessions, turns or locks.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +44,18 @@ _SYNCED = (
 _logger = logging.getLogger(__name__)
 
 
+@contextlib.contextmanager
+def collector_paused() -> Iterator[None]:
+    """No garbage collection while a long log becomes values: it finds nothing and takes four fifths of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 @dataclass(frozen=True, slots=True)
 class LogContent:
     """What a file held."""
@@ -60,7 +75,7 @@ def read_log(path: Path) -> LogContent:
     size = skipped = 0
     torn = b""
     try:
-        with path.open("rb") as file:
+        with collector_paused(), path.open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
                     torn = line

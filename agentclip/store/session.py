@@ -23,7 +23,7 @@ from agentclip.events import CommandFinished, CommandStarted, Event, Recorded, S
 from agentclip.paths import APPLICATION, make_private
 from agentclip.store.facts import SessionFacts, counted, read_facts, title_of, write_facts
 from agentclip.store.listing import LOG_NAME, find
-from agentclip.store.log import EventLog
+from agentclip.store.log import EventLog, collector_paused
 from agentclip.store.rebase import OUTPUT_NAME, rebase
 
 _logger = logging.getLogger(__name__)
@@ -172,7 +172,9 @@ class Session:
     def _recall(self) -> None:
         """Take over what the log holds; facts that were lost come back from it."""
         assert self._log is not None
-        self.events = rebase(self._log.loaded, str(self.cmd_output))
+        with collector_paused():
+            self.events = rebase(self._log.loaded, str(self.cmd_output))
+        self._log.loaded = []
         self.notices = self._log.notices
         first = self.events[0].event if self.events else None
         if isinstance(first, SessionStarted) and not self.meta.cwd:
