@@ -1,0 +1,139 @@
+"""Starting one stage: its process in a session of its own, on the descriptors it is given, and its literal redirects.
+
+Every process started here has no controlling terminal, so nothing can ask on /dev/tty.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agentclip.results import Redirect
+from agentclip.shell.bash import bash_argv
+
+_OPEN_FLAGS = {
+    "<": os.O_RDONLY,
+    "<>": os.O_RDWR | os.O_CREAT,
+    ">": os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+    ">|": os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+    ">>": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+    "&>": os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+    "&>>": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+}
+_BOTH = frozenset({"&>", "&>>"})
+_DUPLICATES = frozenset({"<&", ">&"})
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptors:
+    """What a stage gets as 0, 1 and 2."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+class RedirectError(Exception):
+    """A redirect's file could not be opened; the text is bash's."""
+
+
+def is_simple(redirects: Sequence[Redirect]) -> bool:
+    """Whether we can open them exactly as bash would; the rest is bash's own work."""
+    return all(_is_simple(redirect) for redirect in redirects)
+
+
+def _is_simple(redirect: Redirect) -> bool:
+    if redirect.fd not in (None, 0, 1, 2):
+        return False
+    if redirect.operator in _DUPLICATES:
+        return redirect.target in {"0", "1", "2"}
+    # bash itself stands for some of these names (/dev/tcp, /dev/fd) on systems that lack them.
+    if redirect.operator not in _OPEN_FLAGS:
+        return False
+    return redirect.target == "/dev/null" or not redirect.target.startswith("/dev/")
+
+
+@contextlib.contextmanager
+def opened(redirects: Sequence[Redirect], given: Descriptors, cwd: str) -> Iterator[Descriptors]:
+    """The descriptors after the redirects, left to right; what was opened is closed at the end.
+
+    Raises:
+        RedirectError: a file could not be opened.
+    """
+    slots = {0: given.stdin, 1: given.stdout, 2: given.stderr}
+    with contextlib.ExitStack() as stack:
+        for redirect in redirects:
+            if redirect.operator in _DUPLICATES:
+                slots[_target_slot(redirect)] = slots[int(redirect.target)]
+                continue
+            descriptor = _open(redirect, cwd)
+            stack.callback(os.close, descriptor)
+            for slot in (1, 2) if redirect.operator in _BOTH else (_target_slot(redirect),):
+                slots[slot] = descriptor
+        yield Descriptors(slots[0], slots[1], slots[2])
+
+
+def _target_slot(redirect: Redirect) -> int:
+    if redirect.fd is not None:
+        return redirect.fd
+    return 0 if redirect.operator.startswith("<") else 1
+
+
+def _open(redirect: Redirect, cwd: str) -> int:
+    try:
+        return os.open(os.path.join(cwd, redirect.target), _OPEN_FLAGS[redirect.operator] | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise RedirectError(f"{redirect.target}: {os.strerror(error.errno or 0)}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a stage runs."""
+
+    cwd: str
+    env: Mapping[str, str]
+
+
+def start_program(program: str, argv: Sequence[str], descriptors: Descriptors, where: Surroundings) -> subprocess.Popen[bytes]:
+    """Start the file `program` without a shell. Raises OSError as exec reports it."""
+    return _start(argv, descriptors, replace(where, env=_as_bash_would(program, where.env)), program=program)
+
+
+def _as_bash_would(program: str, env: Mapping[str, str]) -> dict[str, str]:
+    """A program started by `bash -c` sees one level more and the path it was found at."""
+    level = env.get("SHLVL", "0")
+    return {**env, "SHLVL": str(int(level) + 1) if level.isdigit() else "1", "_": program}
+
+
+def start_bash(text: str, descriptors: Descriptors, where: Surroundings) -> subprocess.Popen[bytes]:
+    """Start bash with the text as it stands."""
+    argv, extra = bash_argv(text)
+    try:
+        return _start(argv, descriptors, where, pass_fds=() if extra is None else (extra,))
+    finally:
+        if extra is not None:
+            os.close(extra)
+
+
+def _start(
+    argv: Sequence[str],
+    descriptors: Descriptors,
+    where: Surroundings,
+    *,
+    program: str | None = None,
+    pass_fds: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        argv,
+        executable=program,
+        stdin=descriptors.stdin,
+        stdout=descriptors.stdout,
+        stderr=descriptors.stderr,
+        cwd=where.cwd,
+        env=where.env,
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )

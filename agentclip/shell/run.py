@@ -1,0 +1,343 @@
+"""One run: a planned chain on real processes, synchronously, on the thread that calls `execute`.
+
+Others talk to it through `stop` alone, from any thread. Nothing in here is awaited, so no cancelled task can skip a clean-up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from agentclip.command import unknown_command_line
+from agentclip.events import Event, StageFinished, StageStarted
+from agentclip.results import Chain, ChainResult, Ended, Join, Pipeline, Stage, StageKind, StageResult
+from agentclip.shell.bash import StateReport, can_report
+from agentclip.shell.descendants import Family
+from agentclip.shell.inprocess import CommandRunner
+from agentclip.shell.ladder import STATUS, Ladder, Stop
+from agentclip.shell.process import (
+    Descriptors,
+    RedirectError,
+    Surroundings,
+    opened,
+    start_bash,
+    start_program,
+)
+from agentclip.shell.route import Router
+from agentclip.shell.stages import ProcessStage, RunningStage, ThreadStage
+from agentclip.shell.streams import Streams
+
+ABANDON_AFTER_S = 0.5
+"""How long a command on a thread has after the last rung before the run goes on without it."""
+LOOK_EVERY_S = 0.05
+"""How often the living are counted while a ladder runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a run needs to know."""
+
+    number: int
+    chain: Chain
+    timeout_s: float | None
+    """None for no limit."""
+    limit_bytes: int
+    on_event: Callable[[Event], None]
+    client_path: str | None
+    """A folder to put in front of PATH, with our commands as programs; None when the line names none of them."""
+    report: StateReport | None
+    """How a whole line tells its cwd and exports; None when nobody asks (`--raw`)."""
+
+
+class Run:
+    """See the module."""
+
+    def __init__(self, plan: RunPlan, router: Router, streams: Streams, runner: CommandRunner, family: Family) -> None:
+        self.plan = plan
+        self.family = family
+        self.notes: list[str] = []
+        self._router = router
+        self._state = router.state
+        self._streams = streams
+        self._runner = runner
+        self._wishes: list[Stop] = []
+        self._ladder: Ladder | None = None
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        self._lock = threading.Lock()
+        self._results: list[StageResult] = []
+        self._last_statuses: tuple[int, ...] = ()
+        self._status = 0
+        self._origin = time.monotonic()
+
+    # --- from any thread -------------------------------------------------------------------------------------------
+
+    def stop(self, why: Stop) -> None:
+        """Ask for the end; returns at once."""
+        with self._lock:
+            self._wishes.append(why)
+        self._wake()
+
+    def _wake(self) -> None:
+        with self._lock:
+            if self._wake_write >= 0:
+                with contextlib.suppress(BlockingIOError):
+                    os.write(self._wake_write, b"w")
+
+    # --- on the run's own thread -------------------------------------------------------------------------------------
+
+    def execute(self) -> ChainResult:
+        """Run everything and return when nothing but background jobs lives."""
+        self._origin = time.monotonic()
+        cwd_before = self._state.cwd
+        if note := self._state.recover_cwd():
+            self.notes.append(note)
+        try:
+            for pipeline in self.plan.chain.pipelines:
+                self._take_wishes()
+                if self._ladder is not None:
+                    break
+                if self._is_due(pipeline):
+                    self._pipeline(pipeline)
+            self._end_descendants()
+            self._streams.no_more_stages()
+        finally:
+            self._close()
+        return self._result(cwd_before)
+
+    def _is_due(self, pipeline: Pipeline) -> bool:
+        match pipeline.join:
+            case Join.ALWAYS:
+                return True
+            case Join.SUCCESS:
+                return self._status == 0
+            case Join.FAILURE:
+                return self._status != 0
+
+    def _pipeline(self, pipeline: Pipeline) -> None:
+        routed = self._router.plan_pipeline(pipeline, whole=self.plan.chain.whole)
+        if len(routed.stages) == 1 and routed.stages[0].kind is StageKind.STATE:
+            results: tuple[StageResult, ...] = (self._change_state(routed.stages[0]),)
+        else:
+            results = self._wait(self._start(routed))
+        self._results.extend(results)
+        self._last_statuses = tuple(result.status for result in results)
+        status = self._last_statuses[-1]
+        if not self._router.raw and (refusal := next((r for r in results if r.refused), None)) is not None:
+            status = status or refusal.status
+        self._status = int(status == 0) if routed.negated else status
+
+    def _change_state(self, stage: Stage) -> StageResult:
+        words = stage.argv or ()
+        began = time.monotonic()
+        change = {"cd": self._state.change_directory, "export": self._state.export, "unset": self._state.unset}[words[0]]
+        message = change(words)
+        index = len(self._results)
+        if message is not None:
+            _say(self._streams.stderr(index), f"bash: line 1: {message}\n")
+            self._streams.stage_has_started(index)
+        now = time.monotonic()
+        status = 0 if message is None else 1
+        return StageResult(index, stage.text, StageKind.STATE, status, started_s=began - self._origin, duration_s=now - began)
+
+    # --- starting ----------------------------------------------------------------------------------------------------
+
+    def _start(self, pipeline: Pipeline) -> list[RunningStage]:
+        running: list[RunningStage] = []
+        source = self._streams.stdin
+        first = len(self._results)
+        for index, stage in enumerate(pipeline.stages, first):
+            last = index == first + len(pipeline.stages) - 1
+            read_end, sink = (-1, self._streams.stdout) if last else os.pipe()
+            try:
+                errors = self._streams.stderr(index)
+                given = Descriptors(source, sink, sink if stage.pipes_stderr else errors)
+                running.append(self._start_stage(index, stage, given))
+            finally:
+                self._streams.stage_has_started(index)
+                if not last:
+                    os.close(sink)
+                if source != self._streams.stdin:
+                    os.close(source)
+            source = read_end
+            self.plan.on_event(StageStarted(self.plan.number, index, running[-1].pid))
+        return running
+
+    def _start_stage(self, index: int, stage: Stage, given: Descriptors) -> RunningStage:
+        if stage.kind is StageKind.SHELL:
+            return self._start_bash(index, stage, given)
+        try:
+            with opened(stage.redirects, given, self._state.cwd) as descriptors:
+                if stage.kind is StageKind.PROGRAM:
+                    return self._start_program(index, stage, descriptors)
+                kept = Descriptors(os.dup(descriptors.stdin), os.dup(descriptors.stdout), os.dup(descriptors.stderr))
+        except RedirectError as error:
+            _say(given.stderr, f"bash: line 1: {error}\n")
+            return ThreadStage(index, stage, lambda _: 1, self._wake)
+        return ThreadStage(index, stage, lambda cancelled: self._command(stage, kept, cancelled), self._wake)
+
+    def _start_program(self, index: int, stage: Stage, descriptors: Descriptors) -> RunningStage:
+        argv = stage.argv or ()
+        found = self._router.find_program(argv[0])
+        try:
+            process = start_program(found or argv[0], argv, descriptors, self._where())
+        except (OSError, ValueError):
+            # bash knows what to do with it (a script without `#!`) or how to say why not.
+            return self._start_bash(index, stage, descriptors)
+        self.family.add_leader(process.pid)
+        return ProcessStage(index, stage, process)
+
+    def _start_bash(self, index: int, stage: Stage, given: Descriptors) -> RunningStage:
+        where = self._where()
+        if self.plan.chain.whole and self.plan.report is not None and can_report(stage.text):
+            where = replace(where, env={**where.env, **self.plan.report.variables(where.env)})
+        process = start_bash(stage.text, given, where)
+        self.family.add_leader(process.pid)
+        return ProcessStage(index, stage, process)
+
+    def _command(self, stage: Stage, kept: Descriptors, cancelled: threading.Event) -> int:
+        argv = stage.argv or ()
+        try:
+            command = self._router.table.get(argv[0])
+            if command is None:
+                _say(kept.stderr, unknown_command_line(argv[0], self._router.table) + "\n")
+                return 127
+            where = self._where()
+            where = replace(where, env={**where.env, **dict(stage.assignments)})
+            return self._runner.run(command, argv, kept, where, cancelled)
+        finally:
+            for descriptor in (kept.stdin, kept.stdout, kept.stderr):
+                os.close(descriptor)
+
+    def _where(self) -> Surroundings:
+        env = self._state.environment()
+        if self.plan.client_path is not None:
+            env["PATH"] = f"{self.plan.client_path}{os.pathsep}{env.get('PATH', os.defpath)}"
+        return Surroundings(self._state.cwd, env)
+
+    # --- waiting -----------------------------------------------------------------------------------------------------
+
+    def _wait(self, stages: list[RunningStage]) -> tuple[StageResult, ...]:
+        pending = list(stages)
+        while pending:
+            self._take_wishes()
+            self._climb(pending)
+            for stage in [stage for stage in pending if stage.ended()]:
+                pending.remove(stage)
+                if stage.pid is not None:
+                    self.family.leader_is_reaped(stage.pid)
+                result = stage.result(self._origin)
+                self.plan.on_event(StageFinished(self.plan.number, stage.index, result.status, result.duration_s))
+            if pending:
+                self._sleep(pending)
+        return tuple(stage.result(self._origin) for stage in stages)
+
+    def _sleep(self, pending: list[RunningStage]) -> None:
+        poller = select.poll()
+        poller.register(self._wake_read, select.POLLIN)
+        only_polled = False
+        for stage in pending:
+            descriptor = stage.descriptor()
+            if descriptor is not None:
+                poller.register(descriptor, select.POLLIN)
+            only_polled |= descriptor is None and stage.pid is not None
+        ready = poller.poll(self._timeout_ms(only_polled=only_polled))
+        if any(descriptor == self._wake_read for descriptor, _ in ready):
+            os.read(self._wake_read, 4096)
+
+    def _timeout_ms(self, *, only_polled: bool) -> float | None:
+        now = time.monotonic()
+        waits = [0.005] if only_polled else []
+        if self._ladder is not None:
+            waits.append(LOOK_EVERY_S)
+        elif self.plan.timeout_s is not None:
+            waits.append(max(0.0, self._origin + self.plan.timeout_s - now))
+        return min(waits) * 1000 + 1 if waits else None
+
+    def _take_wishes(self) -> None:
+        with self._lock:
+            wishes, self._wishes = self._wishes, []
+        now = time.monotonic()
+        if self.plan.timeout_s is not None and now - self._origin >= self.plan.timeout_s:
+            wishes.append(Stop.TIMEOUT)
+        for wish in wishes:
+            if self._ladder is None or self._ladder.overrides(wish):
+                self._ladder = Ladder(wish, now)
+
+    def _climb(self, pending: list[RunningStage]) -> None:
+        if self._ladder is None:
+            return
+        now = time.monotonic()
+        while (number := self._ladder.due(now)) is not None:
+            for stage in pending:
+                if isinstance(stage, ThreadStage):
+                    stage.cancelled.set()
+            if number is signal.SIGKILL:
+                self.family.kill_all()
+            else:
+                self.family.signal(number)
+        if self._ladder.next_at() is None and now - self._ladder.since > ABANDON_AFTER_S:
+            for stage in pending:
+                if isinstance(stage, ThreadStage):
+                    stage.abandon(STATUS[self._ladder.stop.ended])
+
+    def _end_descendants(self) -> None:
+        """After a stop, nothing of the run may live, its background jobs included."""
+        self._take_wishes()
+        while self._ladder is not None and self.family.alive():
+            if self._ladder.next_at() is None:
+                self.family.kill_all()
+                return
+            self._climb([])
+            self._sleep([])
+            self._take_wishes()
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def _close(self) -> None:
+        with self._lock:
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+            self._wake_write = -1
+
+    def _result(self, cwd_before: str) -> ChainResult:
+        self._adopt_report()
+        ended = self._ladder.stop.ended if self._ladder is not None else Ended.EXITED
+        limits = {Ended.TIMEOUT: int(self.plan.timeout_s or 0), Ended.OUTPUT_LIMIT: self.plan.limit_bytes}
+        stages = tuple(replace(result, stderr=self._streams.stderr_file(result.index)) for result in self._results)
+        return ChainResult(
+            number=self.plan.number,
+            chain=self.plan.chain,
+            status=STATUS.get(ended, self._status),
+            stdout=self._streams.stdout_file(),
+            stages=stages,
+            last_statuses=self._last_statuses,
+            duration_s=time.monotonic() - self._origin,
+            ended=ended,
+            limit=limits.get(ended),
+            cwd=self._state.cwd,
+            cwd_changed=self._state.cwd != cwd_before,
+            notes=tuple(self.notes),
+        )
+
+    def _adopt_report(self) -> None:
+        if not self.plan.chain.whole or self.plan.report is None or not self._results:
+            return
+        report = self.plan.report.read()
+        if report is not None:
+            self._state.adopt(*report)
+        elif self._ladder is None:
+            self.notes.append(
+                "the line told nothing of its working directory and exports (trap, exec or a kill): they stay as before"
+            )
+
+
+def _say(descriptor: int, text: str) -> None:
+    with contextlib.suppress(OSError):  # nobody reads it: bash would not fail either
+        os.write(descriptor, os.fsencode(text))
