@@ -1,0 +1,60 @@
+"""What the screen needs from an agent. `agentclip.agent.loop.Agent` meets it; tests bring a scripted one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from agentclip.events import Event, Recorded
+
+
+class AgentApi(Protocol):
+    """One session at work, seen from the screen."""
+
+    @property
+    def model_name(self) -> str:
+        """As shown in the status line."""
+
+    @property
+    def session_id(self) -> str:
+        """For the resume line."""
+
+    @property
+    def title(self) -> str:
+        """The session's title."""
+
+    @property
+    def running(self) -> bool:
+        """A turn or a `!` line is being worked on."""
+
+    @property
+    def stopping(self) -> bool:
+        """Cancelled, but something still winds down."""
+
+    @property
+    def queue(self) -> tuple[str, ...]:
+        """What waits, oldest first."""
+
+    def subscribe(self, listener: Callable[[Event], None]) -> None:
+        """Tell every event from now on, in order, on the loop's thread."""
+
+    def history(self) -> Sequence[Recorded]:
+        """All stored events so far, oldest first."""
+
+    def submit(self, text: str) -> None:
+        """Start a turn, or queue."""
+
+    def shell(self, line: str) -> None:
+        """Run a line of the person through both layers, without the model."""
+
+    def unqueue(self) -> str | None:
+        """Take back the newest waiting entry; None when nothing waits."""
+
+    def cancel(self) -> None:
+        """Stop; again while stopping: KILL now."""
+
+    async def serve(self) -> None:
+        """Work until `close`."""
+
+    async def close(self) -> None:
+        """Stop what runs, end `serve`."""

@@ -1,0 +1,190 @@
+"""Foreign text (commands, files, models, the network, names) on its way to the screen.
+
+In: any string or raw bytes. Out: segments without control characters: SGR colours become styles, everything else that could act
+on a terminal becomes a visible mark. Every text of the screen passes here; `ForeignFilter` is the last guard for what widgets
+draw by themselves.
+Must not know: widgets, events, themes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from rich.ansi import SGR_STYLE_MAP
+from rich.cells import cell_len, split_graphemes
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color as ScreenColor
+from textual.filter import LineFilter
+
+TAB = 8
+_ACTING = (
+    "\x00-\x08\x0a-\x1f\x7f-\x9f"  # C0 but tab, DEL, C1
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the order of text around
+    "\u2028\u2029\ufff9-\ufffb\U000e0001"
+    "\ud800-\udfff"  # lone surrogates, among them undecodable bytes kept by surrogateescape
+)
+_FOREIGN = re.compile(f"[{_ACTING}]")
+_FOREIGN_RUN = re.compile(f"([{_ACTING}]+)")
+_FOREIGN_OR_TAB = re.compile(f"[\t{_ACTING}]")
+_SGR = re.compile(r"\x1b\[([0-9;:]{0,64})m")
+_HIDING = frozenset({5, 6, 8})
+"""Blinking and concealed text would not be readable all the time: shown plainly."""
+
+
+def mark(character: str) -> str:
+    """How a character that may not reach the terminal is shown."""
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def visible(text: str) -> str:
+    """The text with marks for whatever would act on a terminal; tabs are kept."""
+    if _FOREIGN.search(text) is None:
+        return text
+    return _FOREIGN.sub(lambda match: mark(match.group()), text)
+
+
+def one_line(text: str, limit: int = 4096) -> str:
+    """The text on a single line without tabs: for titles, names, commands in a row."""
+    cut = text if len(text) <= limit else text[:limit] + "…"
+    return visible(cut.replace("\r\n", "\n").replace("\n", " ⏎ ").replace("\t", " "))
+
+
+def decode(data: bytes) -> str:
+    """Raw bytes as text; bytes that are no UTF-8 stay lone surrogates, which `mark` shows by their value."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def segments(text: str, style: Style, mark_style: Style) -> list[Segment]:
+    """Plain text as segments, marks in their own style, tabs kept."""
+    if _FOREIGN.search(text) is None:
+        return [Segment(text, style)] if text else []
+    parts = _FOREIGN_RUN.split(text)
+    return [Segment(visible(part), style + mark_style if index % 2 else style) for index, part in enumerate(parts) if part]
+
+
+def terminal_segments(text: str, style: Style, mark_style: Style) -> list[Segment]:
+    """One line of terminal output as segments: colours (SGR) become styles, other escapes become marks, tabs become blanks."""
+    if _FOREIGN_OR_TAB.search(text) is None:
+        return [Segment(text, style)] if text else []
+    found: list[Segment] = []
+    current = style
+    position = 0
+    for match in _SGR.finditer(text):
+        found += segments(text[position : match.start()], current, mark_style)
+        current = _next_style(style, current, match.group(1))
+        position = match.end()
+    found += segments(text[position:], current, mark_style)
+    return expand_tabs(found)
+
+
+def expand_tabs(found: Iterable[Segment]) -> list[Segment]:
+    """Tabs as blanks up to the next stop, counted in cells."""
+    expanded: list[Segment] = []
+    column = 0
+    for segment in found:
+        text = segment.text
+        if "\t" in text:
+            pieces: list[str] = []
+            for part in re.split("(\t)", text):
+                piece = " " * (TAB - column % TAB) if part == "\t" else part
+                column += cell_len(piece)
+                pieces.append(piece)
+            expanded.append(Segment("".join(pieces), segment.style))
+        else:
+            column += cell_len(text)
+            expanded.append(segment)
+    return expanded
+
+
+def fit(text: str, width: int) -> str:
+    """At most `width` cells of a line, cut between characters as a person sees them, with an ellipsis when cut."""
+    if cell_len(text) <= width:
+        return text
+    return take_cells(text, max(0, width - 1))[0] + "…" if width > 0 else ""
+
+
+def take_cells(text: str, width: int) -> tuple[str, str]:
+    """Split after at most `width` cells, never inside a character as a person sees it."""
+    if text.isascii():
+        return text[:width], text[width:]
+    spans, _ = split_graphemes(text)
+    used = 0
+    for start, _end, size in spans:
+        if used + size > width:
+            return text[:start], text[start:]
+        used += size
+    return text, ""
+
+
+@lru_cache(maxsize=1024)
+def _next_style(base: Style, current: Style, parameters: str) -> Style:
+    codes = [int(code or 0) for code in re.split("[;:]", parameters)]
+    style = current
+    index = 0
+    while index < len(codes):
+        code = codes[index]
+        if code in {38, 48}:
+            colour, used = _extended_colour(codes[index + 1 : index + 5])
+            if colour is not None:
+                style += Style(color=colour) if code == 38 else Style(bgcolor=colour)
+            index += used
+        elif code == 0:
+            style = base
+        elif code not in _HIDING and code in SGR_STYLE_MAP:
+            style += _sgr(base, code)
+        index += 1
+    return style
+
+
+def _sgr(base: Style, code: int) -> Style:
+    if code == 39:
+        return Style(color=base.color)
+    if code == 49:
+        return Style(bgcolor=base.bgcolor)
+    return Style.parse(SGR_STYLE_MAP[code])
+
+
+def _extended_colour(codes: list[int]) -> tuple[Color | None, int]:
+    """The colour after 38 or 48, and how many codes it took."""
+    match codes:
+        case [5, number, *_]:
+            return (Color.from_ansi(number) if number < 256 else None), 2
+        case [2, red, green, blue, *_]:
+            valid = max(red, green, blue) < 256
+            return (Color.from_rgb(red, green, blue) if valid else None), 4
+        case _:
+            return None, len(codes)
+
+
+class ForeignFilter(LineFilter):
+    """Last guard: whatever a widget renders, no acting character leaves for the terminal, and no hyperlink either."""
+
+    def apply(self, segments: list[Segment], background: ScreenColor) -> list[Segment]:  # noqa: ARG002  the background is part of Textual's signature
+        """Return the segments as they are, or with acting characters replaced one cell each."""
+        if not any(_acts(segment) for segment in segments):
+            return segments
+        return [Segment(_FOREIGN_OR_TAB.sub(_one_cell, text), style and style.update_link(None)) for text, style, _ in segments]
+
+
+def _acts(segment: Segment) -> bool:
+    return _FOREIGN_OR_TAB.search(segment.text) is not None or bool(segment.style and segment.style.link)
+
+
+def _one_cell(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code == 9:
+        return " "
+    return chr(0x2400 + code) if code < 0x20 else "�"

@@ -1,0 +1,189 @@
+"""Themes: TOML files in, checked values and Rich styles out. Knows no widget.
+
+A file has `name`, `dark`, `[palette]` (Textual's colours), `[variables]` (ours; all of them) and `[syntax] pygments`. A wrong
+file is one ConfigError that names file and key.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from pygments.style import StyleMeta
+from pygments.styles import get_style_by_name
+from pygments.token import _TokenType
+from pygments.util import ClassNotFound
+from rich.style import Style
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+from agentclip.errors import ConfigError
+
+PALETTE = ("primary", "secondary", "accent", "warning", "error", "success", "foreground", "background", "surface", "panel")
+BACKGROUNDS = ("raw-bg", "model-bg", "selected-bg")
+FRAMES = ("frame", "frame-focus")
+TEXTS = (
+    "raw-fg", "raw-stderr", "model-fg", "seen-by-model", "not-sent", "changed", "mark", "exit-ok", "exit-fail", "running",
+    "stopping", "user", "assistant", "muted", "heading", "code", "link", "notice",
+)  # fmt: skip
+VARIABLES = (*TEXTS, *BACKGROUNDS, *FRAMES)
+MIN_CONTRAST = 4.5
+"""WCAG 2 level AA for text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenTheme:
+    """One checked theme file."""
+
+    name: str
+    dark: bool
+    palette: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str], ...]
+    syntax: str
+    """Name of a Pygments style."""
+
+    def textual(self) -> Theme:
+        """As Textual wants it; our variables become `$raw-bg` and so on in the style sheet."""
+        palette = dict(self.palette)
+        own = dict(self.variables)
+        readable = {
+            "input-cursor-background": palette["foreground"],
+            "input-cursor-foreground": palette["surface"],
+            "input-selection-background": own["selected-bg"],
+            "screen-selection-background": palette["foreground"],
+            "screen-selection-foreground": palette["background"],
+            "scrollbar": own["frame"],
+            "scrollbar-hover": own["frame-focus"],
+            "scrollbar-active": own["frame-focus"],
+            "scrollbar-background": palette["panel"],
+            "scrollbar-background-hover": palette["panel"],
+            "scrollbar-background-active": palette["panel"],
+            "scrollbar-corner-color": palette["panel"],
+        }
+        theme = Theme(name=self.name, primary=palette["primary"], dark=self.dark, variables={**readable, **own})
+        return replace(theme, **{key: palette[key] for key in PALETTE})  # type: ignore[arg-type]  # all of PALETTE are strings
+
+    def color(self, name: str) -> Color:
+        """The colour of a palette entry or a variable."""
+        return Color.parse({**dict(self.palette), **dict(self.variables)}[name])
+
+
+class Ink:
+    """Rich styles of one theme, made once and kept: `ink["muted"]`."""
+
+    def __init__(self, theme: ScreenTheme) -> None:
+        self.theme = theme
+        self.background = theme.color("surface")
+        self._styles: dict[str, Style] = {}
+
+    def __getitem__(self, name: str) -> Style:
+        if name not in self._styles:
+            self._styles[name] = Style(color=self.theme.color(name).rich_color)
+        return self._styles[name]
+
+    def on(self, name: str, background: str) -> Style:
+        """A text colour on one of the backgrounds."""
+        return self[name] + Style(bgcolor=self.theme.color(background).rich_color)
+
+    def token(self, token: _TokenType) -> Style:
+        """The style of a piece of code, with enough contrast whatever the Pygments style thinks."""
+        return _token_style(get_style_by_name(self.theme.syntax), token, self.background)
+
+
+@lru_cache(maxsize=1024)
+def _token_style(style: StyleMeta, token: _TokenType, background: Color) -> Style:
+    entry = style.style_for_token(token)
+    text = Color.parse(f"#{entry['color']}") if entry["color"] else background.get_contrast_text(1.0)
+    return Style(color=readable(text, background).rich_color, bold=entry["bold"] or None, italic=entry["italic"] or None)
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The WCAG 2 contrast ratio, 1 to 21."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def readable(text: Color, background: Color) -> Color:
+    """The colour itself, or moved towards black or white just far enough to be read."""
+    goal = Color(255, 255, 255) if _luminance(background) < 0.18 else Color(0, 0, 0)
+    for step in range(21):
+        candidate = text.blend(goal, step / 20, 1)
+        if contrast(candidate, background) >= MIN_CONTRAST:
+            return candidate
+    return goal
+
+
+def _luminance(color: Color) -> float:
+    def channel(value: int) -> float:
+        share = value / 255
+        return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
+
+    return 0.2126 * channel(color.r) + 0.7152 * channel(color.g) + 0.0722 * channel(color.b)
+
+
+def load_theme(path: Path) -> ScreenTheme:
+    """Read and check one file. Raises ConfigError naming file and key."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}", hint="see the shipped themes for the form of a theme file") from error
+    name, dark = table.get("name"), table.get("dark")
+    if not isinstance(name, str) or not name or not name.replace("-", "").replace("_", "").isalnum():
+        raise _wrong(path, "name", "letters, digits, - and _")
+    if not isinstance(dark, bool):
+        raise _wrong(path, "dark", "true or false")
+    return ScreenTheme(
+        name,
+        dark,
+        _colors(path, table, "palette", PALETTE),
+        _colors(path, table, "variables", VARIABLES),
+        _syntax(path, table.get("syntax")),
+    )
+
+
+def load_themes(folders: tuple[Path, ...]) -> tuple[dict[str, ScreenTheme], tuple[ConfigError, ...]]:
+    """All themes by name, later folders first in rank, and one error for each file that is no theme."""
+    themes: dict[str, ScreenTheme] = {}
+    errors: list[ConfigError] = []
+    for folder in folders:
+        for path in sorted(folder.glob("*.toml")):
+            try:
+                theme = load_theme(path)
+            except ConfigError as error:
+                errors.append(error)
+            else:
+                themes[theme.name] = theme
+    return themes, tuple(errors)
+
+
+def _colors(path: Path, table: dict[str, object], section: str, keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found = table.get(section)
+    if not isinstance(found, dict):
+        raise _wrong(path, f"[{section}]", "a table of colours")
+    for key in found:
+        if key not in keys:
+            raise _wrong(path, f"{section}.{key}", "one of " + ", ".join(keys))
+    for key in keys:
+        value = found.get(key)
+        try:
+            valid = isinstance(value, str) and Color.parse(value).a == 1
+        except ColorParseError:
+            valid = False
+        if not valid:
+            raise _wrong(path, f"{section}.{key}", 'an opaque colour such as "#7aa2f7"')
+    return tuple((key, found[key]) for key in keys)
+
+
+def _syntax(path: Path, section: object) -> str:
+    name = section.get("pygments") if isinstance(section, dict) else None
+    try:
+        get_style_by_name(str(name))
+    except ClassNotFound as error:
+        raise _wrong(path, "syntax.pygments", "the name of a Pygments style such as monokai") from error
+    return str(name)
+
+
+def _wrong(path: Path, key: str, allowed: str) -> ConfigError:
+    return ConfigError(f"{path}: `{key}` is missing or wrong", hint=f"allowed: {allowed}")

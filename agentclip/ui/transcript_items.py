@@ -1,0 +1,211 @@
+"""The items of the transcript: what the person wrote, what the model wrote, runs, notices.
+
+In: values of events. Out: rows of a width in an ink, and an estimate of how many there will be. An item says with `revision`
+that it changed; who draws keeps what it drew. Must not know: widgets, scrolling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from agentclip.events import Severity
+from agentclip.ui.foreign import fit, one_line, terminal_segments, visible
+from agentclip.ui.format import duration, plural
+from agentclip.ui.markdown import MarkdownStream, plain, render
+from agentclip.ui.runs import Run
+from agentclip.ui.themes import Ink
+from agentclip.ui.wrap import Row, fold, wrap
+
+LIVE_LINES = 3
+EXPANDED_LINES = 40
+BOLD = Style(bold=True)
+_SIGNS = {Severity.INFO: ("· ", "notice"), Severity.WARNING: ("! ", "not-sent"), Severity.ERROR: ("✗ ", "exit-fail")}
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One entry of the transcript."""
+
+    lead: bool
+    """A blank row comes before it."""
+    revision: int = 0
+    """Grows with every change that can be seen."""
+
+    def rows(self, width: int, ink: Ink) -> list[Row]:
+        """Everything, at this width."""
+        body = self.body(width, ink)
+        return [[], *body] if self.lead else body
+
+    def body(self, width: int, ink: Ink) -> list[Row]:
+        """The rows without the blank one."""
+        raise NotImplementedError
+
+    def estimate(self, width: int) -> int:
+        """About how many rows, cheaply."""
+        raise NotImplementedError
+
+    def changed(self) -> None:
+        """It looks different now."""
+        self.revision += 1
+
+
+def _estimate(text: str, width: int) -> int:
+    return 1 + text.count("\n") + len(text) // max(1, width)
+
+
+@dataclass(slots=True, eq=False)
+class UserItem(Item):
+    """What the person wrote."""
+
+    text: str = ""
+
+    def body(self, width: int, ink: Ink) -> list[Row]:
+        """Each line behind a sign."""
+        style = ink["user"] + BOLD
+        rows: list[Row] = []
+        for index, line in enumerate(self.text.split("\n")):
+            sign = Segment("> " if index == 0 else "  ", style)
+            rows += wrap([(visible(line).expandtabs(), style)], width, [sign], [Segment("  ", style)])
+        return rows
+
+    def estimate(self, width: int) -> int:
+        """By length."""
+        return _estimate(self.text, width - 2) + self.lead
+
+
+@dataclass(slots=True, eq=False)
+class AssistantItem(Item):
+    """What the model wrote, growing or complete."""
+
+    text: str = ""
+    reasoning: str = ""
+    live: bool = False
+    """Still streaming."""
+    partial: bool = False
+    """Cut or cancelled: only this much came."""
+    _stream: MarkdownStream | None = None
+
+    def body(self, width: int, ink: Ink) -> list[Row]:
+        """Reasoning in one row, then the text."""
+        rows = self._reasoning(width, ink)
+        text = self.text.strip("\n")
+        if self.live:
+            if self._stream is None or self._stream.key != (width, ink):
+                self._stream = MarkdownStream(width, ink)
+            rows += self._stream.rows(self.text.lstrip("\n")) if text else []
+        else:
+            self._stream = None
+            rows += render(text, width, ink) if text else []
+        if self.partial:
+            rows.append([Segment(fit("[stopped here; only this much came]", width), ink["muted"])])
+        return rows or [[]]
+
+    def estimate(self, width: int) -> int:
+        """By length."""
+        return _estimate(self.text, width) + bool(self.reasoning) + self.partial + self.lead
+
+    def _reasoning(self, width: int, ink: Ink) -> list[Row]:
+        lines = [line for line in self.reasoning.splitlines() if line.strip()]
+        if not lines:
+            return []
+        words = lines[-1] if self.live else f"{lines[0]}  ({plural(len(lines), 'line')} of reasoning)"
+        return [[Segment(fit("~ " + one_line(words), width), ink["muted"] + Style(italic=True))]]
+
+
+@dataclass(slots=True, eq=False)
+class NoticeItem(Item):
+    """One line for the person."""
+
+    text: str = ""
+    severity: Severity = Severity.INFO
+
+    def body(self, width: int, ink: Ink) -> list[Row]:
+        """A sign and the text."""
+        sign, color = _SIGNS[self.severity]
+        style = ink[color]
+        rows: list[Row] = []
+        for index, line in enumerate(self.text.split("\n")):
+            mark = Segment(sign if index == 0 else "  ", style)
+            rows += wrap([(visible(line).expandtabs(), style)], width, [mark], [Segment("  ", style)])
+        return rows
+
+    def estimate(self, width: int) -> int:
+        """By length."""
+        return _estimate(self.text, width - 2) + self.lead
+
+
+@dataclass(slots=True, eq=False)
+class TextItem(Item):
+    """Text of the program itself, such as the first screen and the help."""
+
+    text: str = ""
+
+    def body(self, width: int, ink: Ink) -> list[Row]:
+        """Line by line."""
+        return plain(self.text, width, ink["assistant"])
+
+    def estimate(self, width: int) -> int:
+        """By length."""
+        return _estimate(self.text, width) + self.lead
+
+
+@dataclass(slots=True, eq=False)
+class RunItem(Item):
+    """A run: one row, with its last lines while it is alive, with what the model reads when expanded."""
+
+    run: Run | None = None
+    now_s: float = 0.0
+    """The screen's clock when it was last told to look."""
+    expanded: bool = False
+
+    def body(self, width: int, ink: Ink) -> list[Row]:
+        """The row of the run and what hangs below it."""
+        run = self._run()
+        rows = [self._head(run, width, ink)]
+        if self.expanded:
+            rows += self._details(run, width, ink)
+        elif run.finished is None:
+            rows += [self._quoted(line, width, ink) for line in run.last_lines(LIVE_LINES)]
+        return rows
+
+    def estimate(self, width: int) -> int:  # noqa: ARG002  one row at any width
+        """One row, except for the few that show more."""
+        if self.expanded:
+            return 2 + EXPANDED_LINES
+        return 1 + self.lead
+
+    def _run(self) -> Run:
+        assert self.run is not None
+        return self.run
+
+    def _head(self, run: Run, width: int, ink: Ink) -> Row:
+        words, color = run.outcome()
+        spent = run.finished.result.duration_s if run.finished else max(0.0, self.now_s - run.started_s)
+        right = f" {words} {duration(spent)}" if run.finished else f" {words} {int(spent)}s"
+        left = f"{'▾' if self.expanded else '▸'} {run.number:>2} {'!' if run.by_person else 'run'} "
+        room = max(0, width - cell_len(left) - cell_len(right))
+        command = fit(one_line(run.command), room)
+        gap = " " * max(0, room - cell_len(command))
+        return [
+            Segment(left, ink["muted"]),
+            Segment(command + gap, ink["assistant"]),
+            Segment(right, ink[color] + BOLD),
+        ]
+
+    def _quoted(self, line: str, width: int, ink: Ink) -> Row:
+        found = terminal_segments(line[: 4 * width], ink["muted"], ink["mark"])
+        return [Segment("  │ ", ink["muted"]), *(fold(found, max(1, width - 4)) or [[]])[0]]
+
+    def _details(self, run: Run, width: int, ink: Ink) -> list[Row]:
+        rows: list[Row] = []
+        if "\n" in run.command or cell_len(run.command) > width // 2:
+            rows = [self._quoted("$ " + line, width, ink) for line in run.command.split("\n")]
+        lines = run.shown.text.split("\n") if run.shown else run.last_lines(EXPANDED_LINES)
+        rows += [self._quoted(line, width, ink) for line in lines[:EXPANDED_LINES]]
+        if len(lines) > EXPANDED_LINES:
+            rows.append(self._quoted(f"… {plural(len(lines) - EXPANDED_LINES, 'more line')}, see Layer 2", width, ink))
+        return rows
