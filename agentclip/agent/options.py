@@ -1,0 +1,24 @@
+"""Settings of the loop. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agentclip.results import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """Settings of the loop."""
+
+    limits: Limits = field(default_factory=Limits)
+    timeout_s: int | None = 120
+    """Time limit of a call that names none; None for no limit."""
+    max_timeout_s: int = 3600
+    """The highest `timeout_s` a call may ask for."""
+    max_steps: int | None = None
+    """Model calls in one turn; None for no limit."""
+    max_retries: int = 3
+    """How often one reply is asked for again after a rate limit, a server error or a lost connection."""
+    max_retry_wait_s: float = 60.0
+    """A provider that asks for a longer pause ends the turn instead."""

@@ -1,0 +1,43 @@
+"""What the model is told once: the system prompt and the description of `run`. The same bytes for the whole session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+
+from agentclip.agent.tool import TOOL_NAME
+from agentclip.messages import ToolSpec
+
+MAX_BYTES = 6000
+"""Of system prompt and tool together."""
+
+_PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "command": {"type": "string", "description": "a bash command line"},
+        "stdin": {"type": "string", "description": "text for the standard input of the first command"},
+        "timeout_s": {"type": "integer", "description": "time limit in seconds"},
+    },
+    "required": ["command"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """What goes in front of every conversation."""
+
+    system: str
+    tool: ToolSpec
+
+
+def instructions(level_0: Iterable[str], cwd: str) -> Instructions:
+    """The instructions for a session that began in `cwd`. `level_0` has one line per command of ours."""
+    description = _text("run.md").replace("{commands}", "\n".join(level_0))
+    tool = ToolSpec(TOOL_NAME, description, json.dumps(_PARAMETERS))
+    return Instructions(_text("system.md").replace("{cwd}", cwd), tool)
+
+
+def _text(name: str) -> str:
+    return (resources.files("agentclip.agent") / "prompts" / name).read_text(encoding="utf-8").strip()
