@@ -209,10 +209,14 @@ def safe_name(name: str) -> str:
 def safe_arguments(arguments: str) -> str:
     """JSON text of an object: the arguments as they are, decoded once more, or a hint at what was broken."""
     value = parse_arguments(arguments)
-    if value is None:
-        return _compact({"broken_arguments": clean(arguments)[:MAX_HINT_CHARS]})
-    as_written = arguments.lstrip().startswith("{") and "\\u" not in arguments and clean(arguments) == arguments
-    return arguments if as_written else _compact(_clean_value(value))
+    if value is not None and arguments.lstrip().startswith("{") and "\\u" not in arguments and clean(arguments) == arguments:
+        return arguments
+    try:
+        if value is not None:
+            return _compact(_clean_value(value))
+    except (RecursionError, ValueError):  # nested too deeply, or a number beyond all floats
+        pass
+    return _compact({"broken_arguments": clean(arguments)[:MAX_HINT_CHARS]})
 
 
 def parse_arguments(arguments: str) -> dict[str, object] | None:
@@ -248,4 +252,4 @@ def _clean_value(value: object) -> object:
 
 
 def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

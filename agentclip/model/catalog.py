@@ -1,0 +1,125 @@
+"""From a model's name to a Model. Names, addresses and an environment come in; no connection is made here.
+
+replay:FILE         a recording (`replay:demo` is the one that ships)
+PREFIX/NAME         a well-known endpoint, `openrouter/NAME`, `ollama/NAME`
+NAME                the endpoint that `api_base` names, or the one whose models are called so, or the only one with a key
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from agentclip.errors import ConfigError, ErrorCode
+from agentclip.model.base import Model
+from agentclip.model.protocol import ProviderSettings
+from agentclip.model.providers import OWN_KEY_VARIABLE, PROVIDERS, Provider, has_key
+from agentclip.model.remote import WorkerModel
+from agentclip.model.replay import DEMO, PREFIX, ReplayModel
+from agentclip.model.wire import clean
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """What the configuration says of the model."""
+
+    model: str
+    """As the person writes it."""
+    api_base: str | None = None
+    """`http://127.0.0.1:8080/v1`; None for the well-known endpoint that the name belongs to."""
+    key: str | None = field(default=None, repr=False)
+    """A key from elsewhere than the environment; None to take the endpoint's own variable."""
+    stall_timeout_s: float = 120.0
+    images: bool = True
+    """False when the model is known to take text only."""
+    stream: bool = True
+
+
+def make_model(choice: ModelChoice, env: Mapping[str, str], log: Path) -> Model:
+    """The model of that name; its process, when it needs one, writes its stderr to `log` and is not started yet.
+
+    Raises:
+        ConfigError: nobody serves that name, its key is missing, the recording is not readable.
+    """
+    if choice.model.startswith(PREFIX):
+        name = choice.model.removeprefix(PREFIX)
+        return ReplayModel(DEMO if name == DEMO.stem else Path(name))
+    # Every other model runs in the worker; which provider serves it there is decided by `worker.make_endpoint`.
+    return WorkerModel(choice.model, provider_settings(choice, env), log)
+
+
+def provider_settings(choice: ModelChoice, env: Mapping[str, str]) -> ProviderSettings:
+    """Where the model is and with which key.
+
+    Raises:
+        ConfigError: no such endpoint, not an address, the key is missing.
+    """
+    if not choice.model.strip():
+        raise ConfigError("no model is chosen", hint="pass --model NAME", code=ErrorCode.MISSING_KEY)
+    if choice.api_base:
+        base = _clean_base(choice.api_base)
+        provider = next((known for known in PROVIDERS if _host(known.api_base) == _host(base)), None)
+        model = choice.model
+    else:
+        provider, base = _endpoint_of(choice.model, env)
+        model = choice.model
+    if provider is not None and model.startswith(f"{provider.prefix}/"):
+        model = model.removeprefix(f"{provider.prefix}/")
+    variable = OWN_KEY_VARIABLE if provider is None else provider.key_variable
+    key = (choice.key if choice.key is not None else env.get(variable, "")).strip()
+    if not key and provider is not None and provider.key_variable:
+        raise ConfigError(
+            f"no key for {provider.name}: {variable} is not set", hint=f"export {variable}=...", code=ErrorCode.MISSING_KEY
+        )
+    return ProviderSettings(
+        model=clean(model),
+        api_base=base,
+        key=clean(key),
+        key_variable=variable,
+        stall_timeout_s=choice.stall_timeout_s,
+        images=choice.images,
+        stream=choice.stream,
+    )
+
+
+def _endpoint_of(model: str, env: Mapping[str, str]) -> tuple[Provider, str]:
+    """The well-known endpoint that a name belongs to, and its address."""
+    with_key = [provider for provider in PROVIDERS if has_key(provider, env)]
+    candidates = [
+        *(provider for provider in PROVIDERS if model.startswith(f"{provider.prefix}/")),
+        *(provider for provider in PROVIDERS if model.startswith(provider.model_names)),
+        *(with_key if len(with_key) == 1 else ()),
+    ]
+    if not candidates:
+        raise ConfigError(
+            f"nobody is known to serve the model {clean(model)}",
+            hint="pass --api-base URL, or write PROVIDER/NAME with one of "
+            + ", ".join(provider.prefix for provider in PROVIDERS),
+            code=ErrorCode.UNKNOWN_MODEL,
+        )
+    provider = candidates[0]
+    moved = env.get("OPENAI_BASE_URL", "").strip() if provider.prefix == "openai" else ""
+    return provider, _clean_base(moved) if moved else provider.api_base
+
+
+def _clean_base(api_base: str) -> str:
+    """The address without what people add to it.
+
+    Raises:
+        ConfigError: not an http address.
+    """
+    base = clean(api_base).strip().rstrip("/").removesuffix("/chat/completions")
+    if not base.startswith(("http://", "https://")) or not _host(base):
+        raise ConfigError(f"api base {api_base!r} is not an address", hint="write it as http://127.0.0.1:8080/v1")
+    return base
+
+
+def _host(address: str) -> tuple[str, int | None] | None:
+    """Host and port; None when there is no host or the address cannot be split."""
+    try:
+        parts = urlsplit(address)
+        return (parts.hostname.removeprefix("www."), parts.port) if parts.hostname else None
+    except ValueError:
+        return None

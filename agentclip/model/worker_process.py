@@ -1,0 +1,230 @@
+"""One life of the provider's process, seen from our side: its pipes, who waits for what, and its end.
+
+Knows nothing of retries; it says when the process is dead and lets nobody wait for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from agentclip.messages import Conversation
+from agentclip.model.protocol import (
+    Answered,
+    Beat,
+    Cancel,
+    Configure,
+    Failed,
+    FromWorker,
+    ProviderSettings,
+    Ready,
+    Stopped,
+    line,
+    pack_ask,
+    read_from_worker,
+)
+from agentclip.model.providers import KEY_VARIABLES
+from agentclip.model.wire import clean_conversation
+from agentclip.paths import make_private
+
+MAX_LOG_BYTES = 1024 * 1024
+POLL_S = 0.01
+
+Inbox = asyncio.Queue[FromWorker | None]
+"""What the worker says that matters to one request; None when it is dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long silence is believed, in seconds."""
+
+    start_s: float = 60.0
+    """Before Ready."""
+    silence_s: float = 20.0
+    """Between two messages while a request is open: a living worker beats."""
+    stop_s: float = 5.0
+    """From Cancel to Stopped."""
+    close_s: float = 0.5
+    """From the end of its stdin to its death."""
+
+
+class WorkerProcess(asyncio.Protocol):
+    """One life of the process."""
+
+    def __init__(self, settings: ProviderSettings, log: Path, patience: Patience, python: str) -> None:
+        self.ready = False
+        self.dead = asyncio.Event()
+        self.patience = patience
+        self._inboxes: dict[int, Inbox] = {}
+        self._stopping: dict[int, asyncio.TimerHandle] = {}
+        self._partial = bytearray()
+        self._writer: asyncio.WriteTransport | None = None
+        self._reader: asyncio.ReadTransport | None = None
+        self._process, self._stdin, self._stdout = _spawn(log, python)
+        with suppress(BrokenPipeError):  # dead already: the first request finds that out
+            os.write(self._stdin, line(Configure(settings)))
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    async def attach(self) -> None:
+        """Give the pipes to the running loop; a second call does nothing."""
+        if self._writer is None:
+            loop = asyncio.get_running_loop()
+            self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(self._stdin, "wb", 0))
+            self._reader, _ = await loop.connect_read_pipe(lambda: self, os.fdopen(self._stdout, "rb", 0))
+
+    @contextmanager
+    def request(self, request_id: int, conversation: Conversation) -> Iterator[Inbox]:
+        """Ask, and leave nothing running when the block is left."""
+        assert self._writer is not None
+        inbox = self._inboxes[request_id] = Inbox()
+        try:
+            self._writer.write(_ask_line(request_id, conversation))
+            yield inbox
+        finally:
+            if self._inboxes.pop(request_id, None) is not None:
+                self._cancel(request_id)
+
+    async def next_message(self, inbox: Inbox) -> FromWorker | None:
+        """What the worker says next; None when it is dead.
+
+        Raises:
+            TimeoutError: it hangs.
+        """
+        if self.dead.is_set() and inbox.empty():
+            return None
+        async with asyncio.timeout(self.patience.silence_s if self.ready else self.patience.start_s):
+            return await inbox.get()
+
+    def data_received(self, data: bytes) -> None:
+        """Sort what the worker says into the inboxes."""
+        *lines, rest = data.split(b"\n")
+        for piece in lines:
+            self._partial += piece
+            with suppress(msgspec.DecodeError):  # no message: a start-up file of that Python printed something
+                self._sort(read_from_worker(bytes(self._partial)))
+            self._partial.clear()
+        self._partial += rest
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  asyncio.Protocol names it
+        """The worker closed its stdout: it is dead or about to be."""
+        self.dead.set()
+        for inbox in self._inboxes.values():
+            inbox.put_nowait(None)
+        for timer in self._stopping.values():
+            timer.cancel()
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._process.poll() is None:
+            self._process.kill()
+
+    async def close(self) -> None:
+        """End it: by closing its stdin, and by force when it does not go."""
+        try:
+            self._close_stdin()
+            await self._gone(self.patience.close_s)
+        finally:
+            self.kill()
+            if self._reader is not None:
+                self._reader.close()
+            elif not self.dead.is_set():
+                os.close(self._stdout)
+            self.dead.set()
+        await self._gone(self.patience.close_s)
+
+    async def how_it_ended(self) -> str:
+        """`killed by SIGKILL`, `exit status 1`; for a process that closed its stdout."""
+        status = await self._gone(self.patience.close_s)
+        if status is None:
+            return "still running without its pipe"
+        return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+
+    async def _gone(self, within_s: float) -> int | None:
+        """Wait for the process' end and reap it; its return code, None when it still lives."""
+        for _ in range(int(within_s / POLL_S)):
+            if self._process.poll() is not None:
+                break
+            await asyncio.sleep(POLL_S)
+        return self._process.poll()
+
+    def _close_stdin(self) -> None:
+        if self._writer is not None:
+            self._writer.abort()
+        elif not self.dead.is_set():
+            os.close(self._stdin)
+
+    def _sort(self, message: FromWorker) -> None:
+        match message:
+            case Ready() | Beat():
+                self.ready = True
+                for inbox in self._inboxes.values():
+                    inbox.put_nowait(message)
+                return
+            case Answered() | Failed() | Stopped():
+                if message.id in self._stopping:
+                    self._stopping.pop(message.id).cancel()
+                inbox_of_ended = self._inboxes.pop(message.id, None)
+                if inbox_of_ended is not None:
+                    inbox_of_ended.put_nowait(message)
+            case _:
+                if message.id in self._inboxes:
+                    self._inboxes[message.id].put_nowait(message)
+
+    def _cancel(self, request_id: int) -> None:
+        """Stop a request; a worker that does not obey is killed."""
+        if self.dead.is_set() or self._writer is None:
+            return
+        self._writer.write(line(Cancel(request_id)))
+        wait_s = self.patience.stop_s if self.ready else self.patience.start_s
+        self._stopping[request_id] = asyncio.get_running_loop().call_later(wait_s, self.kill)
+
+
+def _ask_line(request_id: int, conversation: Conversation) -> bytes:
+    try:
+        return line(pack_ask(request_id, conversation))
+    except UnicodeEncodeError:
+        return line(pack_ask(request_id, clean_conversation(conversation)))
+
+
+def _spawn(log: Path, python: str) -> tuple[subprocess.Popen[bytes], int, int]:
+    """Start the process; it, our end of its stdin, our end of its stdout. Raises OSError."""
+    make_private(log.parent)
+    fresh = os.O_TRUNC if log.exists() and log.stat().st_size > MAX_LOG_BYTES else 0
+    opened = [os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | fresh, 0o600)]
+    try:
+        opened += os.pipe()
+        opened += os.pipe()
+        errors, its_stdin, our_stdin, our_stdout, its_stdout = opened
+        process = subprocess.Popen(
+            [python, "-P", "-m", "agentclip.model.worker"],
+            stdin=its_stdin,
+            stdout=its_stdout,
+            stderr=errors,
+            cwd="/",
+            env=worker_environment(os.environ),
+            start_new_session=True,
+        )
+    except OSError:
+        for descriptor in opened:
+            os.close(descriptor)
+        raise
+    for descriptor in (errors, its_stdin, its_stdout):
+        os.close(descriptor)
+    return process, our_stdin, our_stdout
+
+
+def worker_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Our environment without keys: the one key it needs comes by pipe."""
+    return {name: value for name, value in env.items() if name not in KEY_VARIABLES}
