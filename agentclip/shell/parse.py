@@ -77,7 +77,7 @@ def _splits(command: SimpleCommand, source: str, own: Collection[str], *, alone:
     """Whether a process of its own does what the line's shell would do, and leaves nothing behind in it."""
     name, *operands = (word.value for word in command.words)
     if name in own:
-        return name != "time" or operands in ([], ["--help"])
+        return name != "time" or (operands in ([], ["--help"]) and command.start == command.words[0].start)
     match name:
         case "cd" | "export" | "unset":
             plain = not command.assignments and not command.redirections

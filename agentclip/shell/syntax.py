@@ -25,19 +25,20 @@ DYNAMIC = re.compile(
 
 _MAX_DEPTH = 16
 _STRANGE = re.compile("[\0\r\x01\x7f]")  # NUL ends C strings; bash marks quoting with \1 and \x7f; \r is for bash alone
-_BLANK = re.compile(r"(?:[ \t]+|\\\n)*(?:#[^\n]*)?")
-_NEWLINES = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)*")
+_COMMENT = r"#(?:[^\n\\]|\\(?!\n))*+(?!\\\n)"  # bash and shfmt disagree about one that ends in a backslash
+_BLANK = re.compile(rf"(?:[ \t]+|\\\n)*(?:{_COMMENT})?")
+_NEWLINES = re.compile(rf"(?:[ \t\n]+|\\\n|{_COMMENT})*")
 _JOIN = re.compile(r"&&|\|\||;(?!;|&)|\n")
 _JOINS = {"&&": Join.SUCCESS, "||": Join.FAILURE}
 _PIPE = re.compile(r"\|&|\|(?!\|)")
-_NEGATION = re.compile(r"!(?:[ \t]|\\\n)+")
+_NEGATION = re.compile(r"!(?=[ \t])")
 _REDIRECT = re.compile(r"(?:([0-9]+)(?=[<>]))?(&>>|&>|<<<|<<|<>|<&|>>|>&|>\||<|>)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(=|\+=|\[)")
 _META = " \t\n|&;()<>"
 _RUN = re.compile(r"[^ \t\n|&;()<>'\"\\$`]+")
 _DOUBLE_RUN = re.compile(r'[^"\\$`]+')
 _TILDE = re.compile(r"(?:^|(?<=[=:]))~([-+0-9])?")
-_PARAMETER = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)(?!\\\n)")
+_PARAMETER = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _BRACED = re.compile(
     r"""\$\{ (?: \#([A-Za-z_][A-Za-z0-9_]*)
            | ([A-Za-z_][A-Za-z0-9_]*) (?: :?[-+][^'"\\`{}$\n]* | (?:\#\#?|%%?|/[/\#%]?)[^'"\\`{}$\n]+ | \^\^? | ,,?
@@ -136,6 +137,7 @@ class _Scanner:
 
     def pipeline(self, join: Join) -> CommandPipeline:
         negated = bool(self.skip(_NEGATION))
+        self.skip(_BLANK)
         commands = [self.command()]
         while commands[-1].pipe:
             self.skip(_NEWLINES)
@@ -182,6 +184,8 @@ class _Scanner:
             raise UnsplittableError
         self.at = match.end()
         self.skip(_BLANK)
+        if _REDIRECT.match(self.source, self.at):  # in `>1>x` the 1 is a descriptor
+            raise UnsplittableError
         target = self.word()
         value = target.value
         if value is not None and operator in {">&", "<&", "&>", "&>>"}:
@@ -199,6 +203,8 @@ class _Scanner:
             if quoting := _QUOTING.get(character):
                 parts.append(quoting(self))
             else:
+                if character == "#" and (self.at == start or self.depth):  # shfmt sees a comment in `$("a"#b)`
+                    raise UnsplittableError
                 run = self.skip(_RUN)
                 brace = brace or "{" in run
                 parts.append(None if self.expands(run, start) else run)
@@ -270,7 +276,7 @@ class _Scanner:
     def dollar(self, *, quoted: bool = False) -> str | None:
         following = self.source[self.at + 1 : self.at + 3]
         if name := self.parameter():
-            if DYNAMIC.fullmatch(name):
+            if DYNAMIC.fullmatch(name) or self.source.startswith("\\\n", self.at):
                 raise UnsplittableError
             return None
         if following[:1] == "(":
