@@ -37,6 +37,8 @@ from agentclip.paths import make_private
 
 MAX_LOG_BYTES = 1024 * 1024
 POLL_S = 0.01
+# httpx imports its own command line with click and rich, unless that fails: a third of the worker's start and 9 MB.
+LAUNCH = "import sys; sys.modules['httpx._main'] = None; from agentclip.model.worker import main; main()"
 
 Inbox = asyncio.Queue[FromWorker | None]
 """What the worker says that matters to one request; None when it is dead."""
@@ -208,7 +210,7 @@ def _spawn(log: Path, python: str) -> tuple[subprocess.Popen[bytes], int, int]:
         opened += os.pipe()
         errors, its_stdin, our_stdin, our_stdout, its_stdout = opened
         process = subprocess.Popen(
-            [python, "-P", "-m", "agentclip.model.worker"],
+            [python, "-P", "-c", LAUNCH],
             stdin=its_stdin,
             stdout=its_stdout,
             stderr=errors,
