@@ -149,7 +149,7 @@ def _checked(setting: dataclasses.Field[Any], value: Any, place: str) -> Value:
     kind, minimum = _kind(setting), setting.metadata["minimum"]
     if kind is tuple and isinstance(value, list | tuple):
         value = tuple(value)
-    right = type(value) is kind and (kind is not tuple or all(isinstance(part, str) for part in value))
+    right = type(value) is kind and (not isinstance(value, tuple) or all(isinstance(part, str) for part in value))
     if not right or (minimum is not None and value < minimum):
         bound = f", {minimum} or more" if minimum is not None else ""
         raise ConfigError(f"{place}: `{setting.metadata['key']}` is {value!r}", hint=f"Allowed: {_ALLOWED[kind]}{bound}")

@@ -130,3 +130,10 @@ class CommandError(AgentclipError):
             return one_line(f"[error] {self.text}")
         line = f"[error] {command}: {self.message} ({self.code.value})"
         return one_line(f"{line}. Use: {self.hint}" if self.hint else line)
+
+
+def category_of(status: int) -> str:
+    """The class of an exit status: what its caller decides by. Programs keep their own codes: unknown ones are `finding`."""
+    if status > 128:
+        return "signal"
+    return {0: "ok", **{code.exit_status: code.category for code in ErrorCode}, 126: "environment"}.get(status, "finding")

@@ -23,7 +23,8 @@ _TOUCHES_TRAPS = re.compile(r"\b(?:trap|exec)\b")
 
 START_FILE = """\
 printf -v AGENTCLIP_REPORT %q "$AGENTCLIP_REPORT"
-trap '{ builtin printf "%s\\0" "$PWD"; /usr/bin/env -0; builtin printf agentclip-report-end; } >'"$AGENTCLIP_REPORT"' 2>/dev/null' EXIT
+trap '{ builtin printf "%s\\0" "$PWD"; /usr/bin/env -0; builtin printf agentclip-report-end; } \
+>'"$AGENTCLIP_REPORT"' 2>/dev/null' EXIT
 if [ -n "${AGENTCLIP_BASH_ENV+x}" ]; then
   BASH_ENV=$AGENTCLIP_BASH_ENV
   unset AGENTCLIP_REPORT AGENTCLIP_BASH_ENV

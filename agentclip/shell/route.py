@@ -18,6 +18,9 @@ from agentclip.shell.state import NAME, READ_ONLY, ShellState
 BUILTINS = frozenset({"echo", "printf", "test", "[", "pwd", "true", "false", "cd", "export", "unset"})
 """The builtins that a split line may hold. /bin/echo is not bash's echo, so bash runs them."""
 
+_SAME_AS_PROGRAM = frozenset({("true",), ("false",)})
+"""Builtins whose program does exactly the same, without a bash."""
+
 STATE_WORDS = frozenset({"cd", "export", "unset"})
 
 
@@ -59,6 +62,8 @@ class Router:
             return replace(stage, kind=StageKind.STATE, argv=words)
         if self.table.get(words[0]) is not None and not (self.raw and words[0] in _BASH_WORDS):
             return replace(stage, kind=StageKind.COMMAND, argv=words)
+        if words in _SAME_AS_PROGRAM:
+            return self._program(stage, words)
         if words[0] in BUILTINS or stage.assignments:
             return replace(stage, kind=StageKind.SHELL)
         return self._program(stage, words)

@@ -70,7 +70,8 @@ class Run:
         self._ladder: Ladder | None = None
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
-        self._lock = threading.Lock()
+        # A signal handler may interrupt `stop` and call it again.
+        self._lock = threading.RLock()
         self._results: list[StageResult] = []
         self._last_statuses: tuple[int, ...] = ()
         self._status = 0
@@ -83,6 +84,14 @@ class Run:
         with self._lock:
             self._wishes.append(why)
         self._wake()
+
+    def cancel(self) -> None:
+        """Start the ladder; returns at once."""
+        self.stop(Stop.CANCEL)
+
+    def kill(self) -> None:
+        """KILL now; returns at once."""
+        self.stop(Stop.KILL)
 
     def _wake(self) -> None:
         with self._lock:

@@ -1,0 +1,93 @@
+"""The command line: argv in, exit status out. The only place that decides exit statuses of the program itself."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from agentclip import __version__
+from agentclip.errors import AgentclipError
+
+COMMANDS = {
+    "chat": "agentclip.cli.chat:command",
+    "config": "agentclip.cli.settings:command",
+    "demo": "agentclip.cli.demo:command",
+    "exec": "agentclip.cli.execute:command",
+    "run": "agentclip.cli.run:command",
+    "sessions": "agentclip.cli.sessions:command",
+}
+"""Name to module and attribute: `exec` must not pay for the screen."""
+
+
+class LazyGroup(click.Group):
+    """Imports a subcommand's module when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        """All names, for `--help`."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
+        """The command, or None for an unknown name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+        assert isinstance(found, click.Command)
+        return found
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="agentclip")
+def program() -> None:
+    r"""A terminal agent whose model has one tool, run(command="..."), shown in two layers.
+
+    \b
+    agentclip [PROMPT]          full-screen chat
+    agentclip --resume [ID]     go on with a saved session
+    agentclip --continue        go on with the newest session of this directory
+    agentclip run TASK          one task, answer on stdout
+    agentclip exec LINE         one command line through both layers, no model
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        status = program.main(args=with_default_command(arguments), prog_name="agentclip", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.Abort:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except AgentclipError as error:
+        click.echo(f"agentclip: {error}", err=True)
+        return error.code.exit_status
+    except KeyboardInterrupt:
+        return 130
+    return status if isinstance(status, int) else 0
+
+
+def with_default_command(arguments: Sequence[str]) -> list[str]:
+    """`agentclip PROMPT` and its flags mean `agentclip chat`; `-p TASK` means `run TASK`.
+
+    Raises:
+        click.UsageError: a single word that looks like a misspelt command, not like a prompt.
+    """
+    match arguments:
+        case ["-h" | "--help" | "--version", *_]:
+            return list(arguments)
+        case ["-p" | "--print", *rest]:
+            return ["run", *rest]
+        case [word, *_] if word in COMMANDS:
+            return list(arguments)
+        case [word] if " " not in word and (near := difflib.get_close_matches(word, COMMANDS, n=1, cutoff=0.75)):
+            raise click.UsageError(f"no command {word!r}. Did you mean: agentclip {near[0]}?")
+        case _:
+            return ["chat", *arguments]
