@@ -1,0 +1,65 @@
+"""`agentclip demo`: a recorded conversation whose commands are really run, on the screen or as text."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+import click
+
+from agentclip import runtime
+from agentclip.cli.options import settings_from
+from agentclip.cli.screen import Opening, is_screen, show
+from agentclip.config import Settings
+from agentclip.events import AssistantReplied, CommandFinished, Event, TurnEnd, TurnFinished
+from agentclip.model.base import Model
+from agentclip.store.session import Session
+
+MODEL = "replay:demo"
+PROMPT = "Show me what you can do. (This is a recording; the commands really run, in a scratch folder.)"
+
+
+@click.command()
+@click.option("--text", "as_text", is_flag=True, help="Play it as text, without the screen.")
+@click.option("--theme", metavar="NAME", help="Theme of the screen.")
+def command(as_text: bool, theme: str | None) -> int:
+    """Play a recorded conversation whose commands really run. Needs no key and no network."""
+    if as_text or not is_screen():
+        return play_as_text()
+    settings = settings_from(model=MODEL, theme=theme)
+    with tempfile.TemporaryDirectory(prefix="agentclip-demo-") as folder:
+        model, session = _opened(settings, folder)
+        return asyncio.run(show(settings, model, session, Opening(PROMPT)))
+
+
+def play_as_text() -> int:
+    """Play it on stdout; the exit status is 0 unless something broke."""
+    settings = settings_from(model=MODEL)
+    with tempfile.TemporaryDirectory(prefix="agentclip-demo-") as folder:
+        end = asyncio.run(_play(settings, folder))
+    return 0 if end.reason is TurnEnd.ANSWERED else 1
+
+
+async def _play(settings: Settings, folder: str) -> TurnFinished:
+    model, session = _opened(settings, folder)
+    async with runtime.conversation(settings, model, session) as talk:
+        talk.agent.subscribe(_print)
+        click.echo(f"> {PROMPT}\n")
+        return await talk.agent.turn(PROMPT)
+
+
+def _opened(settings: Settings, folder: str) -> tuple[Model, Session]:
+    model = runtime.choose_model(settings, {})
+    assert model is not None, "the recording ships"
+    return model, runtime.open_session(None, Path(folder), model.name)
+
+
+def _print(event: Event) -> None:
+    match event:
+        case AssistantReplied(message) if message.text:
+            click.echo(message.text + "\n")
+        case CommandFinished(result=result, shown=shown):
+            click.echo(f"$ {result.chain.source}\n{shown.text}\n")
+        case _:
+            pass

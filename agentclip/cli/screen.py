@@ -1,0 +1,46 @@
+"""Opening the screen and closing it again, for `chat` and `demo`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+
+import click
+
+from agentclip import runtime
+from agentclip.cli.execute import name_survivors
+from agentclip.config import Settings
+from agentclip.model.base import Model
+from agentclip.store.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the screen begins with."""
+
+    prompt: str | None = None
+    """Sent at once; None for nothing."""
+    first_screen: tuple[str, ...] = ()
+    """What to say when no model is configured."""
+
+
+async def show(settings: Settings, model: Model, session: Session, opening: Opening) -> int:
+    """Run the screen until the person quits; print how to come back."""
+    # The screen is imported here: nothing else pays for it.
+    from agentclip.ui.app import ChatApp, ScreenOptions  # noqa: PLC0415  registered deferred import
+
+    async with runtime.conversation(settings, model, session) as talk:
+        app = ChatApp(talk.agent, ScreenOptions(settings.theme, opening.first_screen or None))
+        if opening.prompt:
+            talk.agent.submit(opening.prompt)
+        status = await app.run_async()
+    name_survivors(talk.survivors)
+    if session.begun:
+        click.echo(f"To come back: agentclip --resume {session.id}")
+    return status if isinstance(status, int) else 0
+
+
+def is_screen() -> bool:
+    """Whether stdin and stdout are a terminal that can show the screen."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

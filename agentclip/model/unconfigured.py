@@ -1,0 +1,30 @@
+"""The model when none is configured: every prompt is answered with what to do about it; `!` lines work without it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from agentclip.errors import ErrorCode, ModelError
+from agentclip.messages import Conversation
+from agentclip.model.base import Model, Part
+
+
+class UnconfiguredModel:
+    """Meets the Protocol, never answers."""
+
+    name = "no model"
+
+    async def reply(self, conversation: Conversation) -> AsyncGenerator[Part, None]:  # noqa: ARG002  nobody reads it
+        """Say what is missing. Raises ModelError always."""
+        message, hint = (
+            "no model is configured",
+            "Set a key such as OPENAI_API_KEY, or start with --api-base URL or --model NAME",
+        )
+        raise ModelError(message, hint=hint, code=ErrorCode.MISSING_KEY)
+        yield  # makes this a generator, as the Protocol has it
+
+    async def aclose(self) -> None:
+        """Nothing to end."""
+
+
+_: type[Model] = UnconfiguredModel
