@@ -1,0 +1,97 @@
+"""Finished runs for tests: spool files with given bytes, and the ChainResult around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentclip.results import (
+    BackgroundJob,
+    Chain,
+    ChainResult,
+    Ended,
+    Join,
+    Limits,
+    Pipeline,
+    Redirect,
+    Stage,
+    StageKind,
+    StageResult,
+    StreamFile,
+)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One stage as a test states it."""
+
+    words: str | None = "prog"
+    """Words parted by blanks; None for a line that bash took whole."""
+    status: int = 0
+    stderr: bytes | None = None
+    signal: str | None = None
+    refused: bool = False
+    kind: StageKind = StageKind.PROGRAM
+    reads: str | None = None
+    """Target of `<`."""
+    writes: str | None = None
+    """Target of `>`."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run as a test states it."""
+
+    stdout: bytes = b""
+    pipelines: Sequence[Sequence[Ran]] = ((Ran(),),)
+    status: int | None = None
+    """None for the last stage's."""
+    duration_s: float = 0.012
+    ended: Ended = Ended.EXITED
+    limit: int | None = None
+    jobs: Sequence[int] = ()
+    cwd: str | None = None
+    notes: Sequence[str] = ()
+    number: int = 3
+    limits: Limits = field(default_factory=Limits)
+
+    def result(self, folder: Path) -> ChainResult:
+        """Write the spools and return the result."""
+        stages = [stage for pipeline in self.pipelines for stage in pipeline]
+        chain = Chain(
+            "a test's line", tuple(Pipeline(Join.ALWAYS, False, tuple(map(_planned, stages))) for stages in self.pipelines)
+        )
+        stdout = _spool(folder / f"cmd-{self.number}.txt", self.stdout)
+        return ChainResult(
+            number=self.number,
+            chain=chain,
+            status=stages[-1].status if self.status is None else self.status,
+            stdout=stdout,
+            stages=tuple(self._stage(folder, index, stage) for index, stage in enumerate(stages)),
+            last_statuses=tuple(stage.status for stage in self.pipelines[-1]),
+            duration_s=self.duration_s,
+            ended=self.ended,
+            limit=self.limit,
+            jobs=tuple(BackgroundJob(number, (1,), "sleep 9") for number in self.jobs),
+            cwd=self.cwd or "/home/dev",
+            cwd_changed=self.cwd is not None,
+            notes=tuple(self.notes),
+        )
+
+    def _stage(self, folder: Path, index: int, ran: Ran) -> StageResult:
+        stderr = None if ran.stderr is None else _spool(folder / f"cmd-{self.number}.{index}.err", ran.stderr)
+        text = "for i in *; do :; done" if ran.words is None else ran.words
+        return StageResult(index, text, ran.kind, ran.status, ran.signal, ran.refused, stderr=stderr)
+
+
+def _planned(ran: Ran) -> Stage:
+    redirects = [Redirect(None, "<", ran.reads)] if ran.reads else []
+    redirects += [Redirect(None, ">", ran.writes)] if ran.writes else []
+    words = None if ran.words is None else tuple(ran.words.split())
+    return Stage(ran.words or "for i in *; do :; done", 0, words, redirects=tuple(redirects), kind=ran.kind)
+
+
+def _spool(path: Path, data: bytes) -> StreamFile:
+    path.write_bytes(data)
+    return StreamFile(str(path), len(data))
