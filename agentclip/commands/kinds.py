@@ -57,10 +57,13 @@ def is_binary(head: bytes) -> bool:
 
     So text in a legacy encoding counts as binary here, and `cat -b` never answers with what would be refused again.
     """
-    if b"\0" in head:
-        return True
+    return not reads_as_text(head) or _stray_bytes(head) * 20 > len(head)
+
+
+def reads_as_text(head: bytes) -> bool:
+    """Text in some encoding of bytes: no NUL and hardly any controls."""
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    return controls * 10 > len(head) or _stray_bytes(head) * 20 > len(head)
+    return b"\0" not in head and controls * 10 <= len(head)
 
 
 def _stray_bytes(head: bytes) -> int:

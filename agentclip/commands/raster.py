@@ -1,29 +1,32 @@
-"""Encoded pictures in, pictures that every provider takes out. The one module of the commands that loads Pillow.
+"""Encoded pictures in, pictures that every provider takes out: the child process of picture.py, and the one user of Pillow.
 
 What is whole, still and small enough stays byte for byte; the rest becomes a PNG or a JPEG. Declared sizes are checked
-before decoding, since neither a thread nor a decoder can be interrupted.
+before decoding. stdin: the file. stdout: an AnswerHead as a line of JSON, then the bytes of the picture.
 """
 
 from __future__ import annotations
 
 import io
+import resource
 import struct
+import sys
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
+import msgspec
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from agentclip.commands.kinds import CONVERTED_TYPES, SENT_TYPES
+from agentclip.commands.picture import MAX_PIXELS, MAX_SENT_BYTES, AnswerHead, Picture
 from agentclip.errors import CommandError, ErrorCode
 
-MAX_PIXELS = 100_000_000
-"""Declared width x height beyond this is refused before decoding: decoded it would take up to 400 MB."""
+_MAX_MEMORY = 3 * 1024**3
+"""Bytes of address space. A picture of MAX_PIXELS takes a third of it."""
 
-MAX_SENT_BYTES = 5 * 1024**2 * 3 // 4
-"""Providers count 5 MB after base64, which makes four characters of three bytes."""
+_MAX_CPU_S = 60
+"""Seconds of work."""
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", *CONVERTED_TYPES.values())
 
@@ -37,9 +40,7 @@ _DECODER_ERRORS = (
     EOFError,
     LookupError,
     TypeError,
-    AttributeError,
     ArithmeticError,
-    AssertionError,
     RuntimeError,
     MemoryError,
     struct.error,
@@ -48,73 +49,66 @@ _DECODER_ERRORS = (
 """What decoders let out on broken files: each of Pillow's plug-ins its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture ready to be sent."""
-
-    data: bytes
-    mime: str
-    """One of SENT_TYPES, true of the bytes."""
-    width: int
-    """Pixels."""
-    height: int
-    """Pixels."""
-    notes: tuple[str, ...] = ()
-    """What was changed, in words."""
+def main() -> None:
+    """Do one picture."""
+    _limit()
+    mime, max_side = sys.argv[1:]
+    try:
+        picture = fit(sys.stdin.buffer.read(), mime, int(max_side))
+        head, data = AnswerHead(picture.mime, picture.width, picture.height, picture.notes), picture.data
+    except CommandError as error:
+        head, data = AnswerHead(error=error.message), b""
+    sys.stdout.buffer.write(msgspec.json.encode(head) + b"\n" + data)
 
 
-def fit(data: bytes, mime: str, max_side: int, stop: Callable[[], None]) -> Picture:
-    """The picture with no side longer than `max_side` pixels. `stop` is asked between steps and may raise.
+def fit(data: bytes, mime: str, max_side: int) -> Picture:
+    """The picture with no side longer than `max_side` pixels.
 
     Raises CommandError, its message to follow the picture's name, when it is broken or too large.
     """
     try:
-        image = _opened(data)
-        stop()
-        return _fitted(image, data, mime, max_side, stop)
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise _too_large(f"is {image.width}x{image.height}, ")
+            return _fitted(image, data, mime, max_side)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise CommandError(f"has more than {MAX_PIXELS:,} pixels", code=ErrorCode.NOT_AN_IMAGE) from error
+        raise _too_large("has ") from error
     except UnidentifiedImageError as error:
         raise CommandError(f"is damaged or cut off ({mime}, {len(data)} bytes)", code=ErrorCode.NOT_AN_IMAGE) from error
     except _DECODER_ERRORS as error:
         raise CommandError(f"is damaged or cut off ({mime}: {error})", code=ErrorCode.NOT_AN_IMAGE) from error
 
 
-def _opened(data: bytes) -> Image.Image:
-    """The picture with its header read and nothing decoded."""
-    # Both are of the process, since Pillow offers nothing else. Pillow's own check also covers pictures within pictures
-    # (a PNG in an ICO); its warnings would otherwise be printed over the screen.
+def _limit() -> None:
+    """Pillow's own check also covers pictures within pictures (a PNG in an ICO); the system's limits cover the rest."""
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
-    warnings.filterwarnings("ignore", module=r"PIL\.")
     warnings.simplefilter("error", Image.DecompressionBombWarning)
-    image: Image.Image = Image.open(io.BytesIO(data), formats=_FORMATS)
-    if image.width * image.height > MAX_PIXELS:
-        raise CommandError(f"is {image.width}x{image.height}, more than {MAX_PIXELS:,} pixels", code=ErrorCode.NOT_AN_IMAGE)
-    return image
+    for kind, limit in ((resource.RLIMIT_AS, _MAX_MEMORY), (resource.RLIMIT_CPU, _MAX_CPU_S), (resource.RLIMIT_CORE, 0)):
+        with suppress(ValueError, OSError):  # a lower limit holds already, or the system knows none
+            resource.setrlimit(kind, (limit, limit))
 
 
-def _fitted(image: Image.Image, data: bytes, mime: str, max_side: int, stop: Callable[[], None]) -> Picture:
+def _too_large(size: str) -> CommandError:
+    return CommandError(f"{size}more than {MAX_PIXELS:,} pixels", code=ErrorCode.NOT_AN_IMAGE)
+
+
+def _fitted(image: Image.Image, data: bytes, mime: str, max_side: int) -> Picture:
     size, frames = image.size, _frames(image, mime)
     image.draft(None, (max_side * 2, max_side * 2))
     image.load()
-    stop()
     if mime in SENT_TYPES and frames == 1 and max(size) <= max_side and len(data) <= MAX_SENT_BYTES and _ends_well(data, mime):
         return Picture(data, mime, *size)
-    image = _plain(_upright(image))
-    stop()
-    image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS, reducing_gap=2.0)
-    stop()
-    encoded, sent_mime, image = _encoded(image, mime, stop)
+    scaled = _plain(_upright(image))
+    scaled.thumbnail((max_side, max_side), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    encoded, sent_mime, scaled = _encoded(scaled, mime)
     notes = []
     if mime in CONVERTED_TYPES:
         notes.append(f"converted from {CONVERTED_TYPES[mime]}")
     if frames > 1:
         notes.append(f"first frame of {frames}")
-    if max(image.size) < max(size):
+    if max(scaled.size) < max(size):
         notes.append(f"scaled from {size[0]}x{size[1]}")
-    elif not notes:
-        notes.append("encoded anew")
-    return Picture(encoded, sent_mime, *image.size, tuple(notes))
+    return Picture(encoded, sent_mime, *scaled.size, tuple(notes or ["encoded anew"]))
 
 
 def _frames(image: Image.Image, mime: str) -> int:
@@ -151,11 +145,10 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("RGBA" if image.has_transparency_data else "RGB")
 
 
-def _encoded(image: Image.Image, mime: str, stop: Callable[[], None]) -> tuple[bytes, str, Image.Image]:
+def _encoded(image: Image.Image, mime: str) -> tuple[bytes, str, Image.Image]:
     """The bytes, their type, and the picture they hold: halved until it is small enough to be sent."""
     while True:
         for data, encoded_mime in _encodings(image, mime):
-            stop()
             if len(data) <= MAX_SENT_BYTES:
                 return data, encoded_mime, image
         image = image.resize((max(1, image.width // 2), max(1, image.height // 2)), Image.Resampling.LANCZOS)
@@ -183,3 +176,7 @@ def _saved(image: Image.Image, kind: str, **options: int) -> bytes:
     target = io.BytesIO()
     image.save(target, kind, **options)
     return target.getvalue()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import BinaryIO
 
 import filetype
 
 from agentclip.command import CommandIO, Declaration, Parameter
 from agentclip.commands.arguments import Arguments
 from agentclip.commands.files import existing_file, explained
-from agentclip.commands.kinds import image_type, is_binary, is_clean_text, is_svg
+from agentclip.commands.kinds import HEAD_BYTES, image_type, is_clean_text, is_svg, reads_as_text
+from agentclip.commands.picture import Picture, prepare
 from agentclip.commands.registry import DeclaredCommand
-from agentclip.commands.streams import BLOCK, read_blocks, say, size_text, stop_if_cancelled
+from agentclip.commands.streams import read_blocks, say, size_text, stop_if_cancelled
 from agentclip.errors import CommandError, ErrorCode, one_line
 
 MAX_FILE_BYTES = 64 * 1024**2
-"""Larger files are refused before they are read whole."""
+"""Larger files are refused before they are decoded."""
 
 STDIN = "-"
 
@@ -27,7 +32,12 @@ class SeeCommand(DeclaredCommand):
         name="see",
         summary="View an image (auto-attaches to vision)",
         parameters=(
-            Parameter("file", "a picture; - reads it from stdin. One per call: see a.png; see b.png", "path", required=True),
+            Parameter(
+                "file",
+                "PNG, JPEG, GIF, WebP, ICO, BMP, TIFF, AVIF; - reads stdin. One per call: see a.png; see b.png",
+                "path",
+                required=True,
+            ),
             Parameter(
                 "--max-side",
                 "longer sides are scaled down to this many pixels",
@@ -41,6 +51,7 @@ class SeeCommand(DeclaredCommand):
         examples=(
             "see photo.png",
             "see --max-side 800 scan.tiff",
+            "see before.png; see after.png",
             "curl -s http://127.0.0.1:8000/chart.png | see -",
         ),
         exit_codes=(
@@ -53,21 +64,11 @@ class SeeCommand(DeclaredCommand):
     )
 
     def handle(self, args: Arguments, io: CommandIO) -> int:
-        """Read, check, scale, attach."""
+        """Check what it is, have it scaled, attach."""
         name = args.text("file")
-        data = _read_stdin(io) if name == STDIN else _read_file(io, name)
-        source = "stdin" if name == STDIN else name
-        mime = image_type(data)
-        if mime is None:
-            raise _no_picture(data, name, source)
-        from agentclip.commands import raster  # noqa: PLC0415  Pillow costs 60 ms, paid by the first picture only
-
-        try:
-            picture = raster.fit(data, mime, args.integer("--max-side"), lambda: stop_if_cancelled(io))
-        except CommandError as error:
-            if error.code is not ErrorCode.NOT_AN_IMAGE:
-                raise
-            raise _error(f"{source} {error.message}", "ls -l", name) from error
+        with _opened(io, name) as file:
+            picture = _picture(file, name, args.integer("--max-side"), io)
+        source = _source(name)
         io.attach(picture.data, picture.mime, source, picture.width, picture.height)
         changed = f" ({', '.join(picture.notes)})" if picture.notes else ""
         size = size_text(len(picture.data))
@@ -75,40 +76,56 @@ class SeeCommand(DeclaredCommand):
         return 0
 
 
-def _read_file(io: CommandIO, name: str) -> bytes:
-    path = existing_file(io, name, "see")
-    with explained(name), open(path, "rb") as file:
-        data = bytearray()
-        while block := file.read(BLOCK * 16):
-            data += block
-            stop_if_cancelled(io)
-            if len(data) > MAX_FILE_BYTES:
-                raise _error(f"{name} is {size_text(path.stat().st_size)}, allowed: {size_text(MAX_FILE_BYTES)}", "ls -l", name)
-        return bytes(data)
+@contextmanager
+def _opened(io: CommandIO, name: str) -> Iterator[BinaryIO]:
+    """The file, or standard input gathered in one; never more than MAX_FILE_BYTES."""
+    with ExitStack() as stack:
+        if name == STDIN:
+            file: BinaryIO = stack.enter_context(tempfile.TemporaryFile())
+            for block in read_blocks(io):
+                file.write(block)
+                if file.tell() > MAX_FILE_BYTES:
+                    raise _error(name, f"is more than {size_text(MAX_FILE_BYTES)}")
+            file.seek(0)
+        else:
+            path = existing_file(io, name, "see")
+            with explained(name):
+                size = path.stat().st_size
+                file = stack.enter_context(open(path, "rb"))
+            if size > MAX_FILE_BYTES:
+                raise _error(name, f"is {size_text(size)}, allowed: {size_text(MAX_FILE_BYTES)}")
+        yield file
 
 
-def _read_stdin(io: CommandIO) -> bytes:
-    data = bytearray()
-    for block in read_blocks(io):
-        data += block
-        if len(data) > MAX_FILE_BYTES:
-            raise _error(f"stdin is more than {size_text(MAX_FILE_BYTES)}", "", STDIN)
-    return bytes(data)
+def _picture(file: BinaryIO, name: str, max_side: int, io: CommandIO) -> Picture:
+    head = file.read(HEAD_BYTES)
+    mime = image_type(head)
+    if mime is None:
+        raise _no_picture(head, name)
+    try:
+        return prepare(file, mime, max_side, lambda: stop_if_cancelled(io))
+    except CommandError as error:
+        if error.code is not ErrorCode.NOT_AN_IMAGE:
+            raise
+        raise _error(name, error.message) from error
 
 
-def _no_picture(data: bytes, name: str, source: str) -> CommandError:
-    if not data:
-        return _error(f"{source} is empty, 0 bytes", "ls -l", name)
-    if is_svg(data):
-        return _error(f"{source} is an SVG, which is text, use cat", "cat", name)
-    if is_clean_text(data) or not is_binary(data[:BLOCK]):
-        text = f"not an image file: {source} (use cat to read text files)"
+def _no_picture(head: bytes, name: str) -> CommandError:
+    if not head:
+        return _error(name, "is empty, 0 bytes")
+    if is_svg(head):
+        return _error(name, "is an SVG, which is text, use cat", "cat")
+    if is_clean_text(head) or reads_as_text(head):
+        text = f"not an image file: {_source(name)} (use cat to read text files)"
         return CommandError(text, text=text, code=ErrorCode.NOT_AN_IMAGE)
-    kind = filetype.guess_mime(data) or "an unknown binary format"
-    takes = "PNG, JPEG, GIF, WebP, ICO, BMP, TIFF or AVIF"
-    return _error(f"{source} is no picture that can be shown: {kind}, not {takes}", "cat -b", name)
+    kind = filetype.guess_mime(head) or "an unknown binary format"
+    return _error(name, f"is no picture that can be shown: {kind}", "cat -b")
 
 
-def _error(message: str, program: str, name: str) -> CommandError:
+def _error(name: str, what: str, program: str = "ls -l") -> CommandError:
     hint = "see --help" if name == STDIN else f"{program} {shlex.quote(name)}"
-    return CommandError(message, hint=hint, code=ErrorCode.NOT_AN_IMAGE)
+    return CommandError(f"{_source(name)} {what}", hint=hint, code=ErrorCode.NOT_AN_IMAGE)
+
+
+def _source(name: str) -> str:
+    return "stdin" if name == STDIN else name
