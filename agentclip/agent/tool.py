@@ -75,7 +75,7 @@ def _refusal(what: str, use: str, reason: str) -> Refusal:
 
 def _unknown_tool(call: ToolCall) -> Refusal:
     name = clean(call.name)[:_MAX_NAME_CHARS] + ("..." if len(call.name) > _MAX_NAME_CHARS else "")
-    what = f"unknown tool {name}, the only tool is run(command=...)"
+    what = f"unknown tool {name or '(no name)'}, the only tool is run(command=...)"
     try:
         use = f"run(command={json.dumps(_quotable(_command(_object(call.arguments))), ensure_ascii=False)})"
     except _BrokenCallError:
