@@ -85,11 +85,15 @@ class SessionState:
         """A longer text of the screen itself."""
         self._add(TextItem(lead=bool(self.items), text=text))
 
+    def touch(self, item: Item) -> None:
+        """The person changed how an item is shown."""
+        self._change(item)
+
     def tick(self, now_s: float) -> None:
         """The clock moved: the row of a living run shows it."""
         run = self.newest
         if run is not None and run.finished is None:
-            self._touch(run.number, now_s)
+            self._update(run.number, now_s)
 
     def apply(self, event: Event, now_s: float) -> None:
         """Take one event."""
@@ -185,9 +189,9 @@ class SessionState:
             case CommandFinished():
                 found.finish(event)
                 self._enter(Phase.THINKING if self._in_turn else Phase.IDLE, now_s)
-        self._touch(event.number, now_s)
+        self._update(event.number, now_s)
 
-    def _touch(self, number: int, now_s: float) -> None:
+    def _update(self, number: int, now_s: float) -> None:
         row = self._rows[number]
         row.now_s = now_s
         self._change(row)

@@ -19,6 +19,7 @@ from rich.style import Style
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from agentclip import paths
 from agentclip.errors import ConfigError
 
 PALETTE = ("primary", "secondary", "accent", "warning", "error", "success", "foreground", "background", "surface", "panel")
@@ -156,6 +157,32 @@ def load_themes(folders: tuple[Path, ...]) -> tuple[dict[str, ScreenTheme], tupl
             else:
                 themes[theme.name] = theme
     return themes, tuple(errors)
+
+
+@dataclass(frozen=True, slots=True)
+class Themes:
+    """All themes there are."""
+
+    by_name: dict[str, ScreenTheme]
+    errors: tuple[ConfigError, ...]
+    """Files that are no theme."""
+
+    @classmethod
+    def load(cls) -> Themes:
+        """The shipped ones and the user's. Raises ConfigError when there is none."""
+        themes, errors = load_themes((paths.shipped_themes_dir(), paths.user_themes_dir()))
+        if not themes:
+            raise ConfigError(f"{paths.shipped_themes_dir()}: no theme found", hint="install agentclip again")
+        return cls(themes, errors)
+
+    def pick(self, name: str) -> ScreenTheme:
+        """The theme of that name, else the first."""
+        return self.by_name.get(name) or next(iter(self.by_name.values()))
+
+    def complaints(self, name: str) -> list[str]:
+        """What is wrong with the files and with the name asked for, one line each."""
+        missing = [] if name in self.by_name else [f"no theme {name}; there are {', '.join(self.by_name)}"]
+        return [str(error) for error in self.errors] + missing
 
 
 def _colors(path: Path, table: dict[str, object], section: str, keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -1,0 +1,208 @@
+"""Lines of the screen with fixed cells: status, Cancel button, head of a run, tabs, queue, hints. Drawn without any layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agentclip.ui.foreign import fit, one_line
+from agentclip.ui.format import duration, plural, size
+from agentclip.ui.runs import Run, StageView
+from agentclip.ui.themes import Ink
+from agentclip.ui.wrap import Row
+
+BOLD = Style(bold=True)
+
+
+class Bar(Widget):
+    """Rows of segments; `show` draws them without asking anybody for room."""
+
+    def __init__(self, ink: Ink, bar_id: str) -> None:
+        super().__init__(id=bar_id)
+        self.ink = ink
+        self._rows: list[Row] = []
+
+    def show(self, rows: list[Row]) -> None:
+        """Other rows; nothing happens when they are the same."""
+        if rows != self._rows:
+            self._rows = rows
+            self.refresh()
+
+    def restyle(self, ink: Ink) -> None:
+        """Another theme; what is shown is made anew by its owner."""
+        self.ink = ink
+        self._rows = []
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        row = self._rows[y] if y < len(self._rows) else []
+        return Strip(row).crop_extend(0, self.size.width, None).apply_style(self.rich_style)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the status line says."""
+
+    title: str
+    model: str
+    state: str
+    """`running 00:12`."""
+    busy: bool
+    sandbox: str
+
+
+class StatusLine(Bar):
+    """Names on the left, what goes on on the right."""
+
+    def tell(self, status: Status) -> None:
+        """Another state. The right side is never cut; the title is cut first."""
+        width = self.size.width
+        right = f" {status.state}  {one_line(status.sandbox)} "
+        name = " agentclip"
+        room = max(0, width - cell_len(name) - cell_len(right))
+        model = fit("  " + one_line(status.model), max(0, room // 2))
+        title = fit("  " + one_line(status.title), max(0, room - cell_len(model))) if status.title else ""
+        gap = " " * max(0, room - cell_len(title) - cell_len(model))
+        state = self.ink["running" if status.busy else "muted"] + BOLD
+        self.show(
+            [
+                [
+                    Segment(name, self.ink["heading"] + BOLD),
+                    Segment(title, self.ink["assistant"]),
+                    Segment(model, self.ink["muted"]),
+                    Segment(gap),
+                    Segment(f" {status.state} ", state),
+                    Segment(f" {one_line(status.sandbox)} ", self.ink["not-sent"]),
+                ]
+            ]
+        )
+
+
+class CancelButton(Bar, can_focus=True):
+    """The Cancel button: always there, always says what pressing it does now."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "press", "cancel", id="cancel.press", show=False)]
+
+    class Pressed(Message):
+        """Enter, blank or the mouse."""
+
+    def tell(self, *, busy: bool, stopping: bool, killing: bool) -> None:
+        """The state of its ladder."""
+        if killing:
+            text, color = "[ Killing…        ]", "exit-fail"
+        elif stopping:
+            text, color = "[ Stopping… kill Esc ]", "stopping"
+        elif busy:
+            text, color = "[ Cancel  Esc ]", "running"
+        else:
+            text, color = "[ Cancel  Esc ]", "muted"
+        width = self.size.width
+        style = self.ink[color] + (BOLD if busy or stopping else Style())
+        if self.has_focus:
+            style += Style(reverse=True)
+        self.show([[Segment(" " * max(0, width - cell_len(text))), Segment(text, style)]])
+
+    def action_press(self) -> None:
+        """Enter or blank."""
+        self.post_message(self.Pressed())
+
+    def on_click(self, event: events.Click) -> None:
+        """The mouse."""
+        event.stop()
+        self.post_message(self.Pressed())
+
+
+class RunHead(Bar):
+    """Which run the panes show: command, time, amount; and its stages, live."""
+
+    def tell(self, run: Run | None, now_s: float, *, pinned: bool) -> None:
+        """Another run or another moment of it."""
+        if run is None:
+            self.show([[Segment(" no run yet", self.ink["muted"])], []])
+            return
+        words, color = run.outcome()
+        spent = run.finished.result.duration_s if run.finished else max(0.0, now_s - run.started_s)
+        took = duration(spent) if run.finished else f"{int(spent)}s"
+        amount = f"{plural(run.rows.stdout.lines, 'line')} · {size(run.stdout_size)}"
+        right = f" · {took} · {amount}{' · pinned' if pinned else ''} "
+        left = f" Run {run.number} · "
+        room = max(0, self.size.width - cell_len(left) - cell_len(right) - cell_len(words) - 3)
+        command = fit(one_line(run.command), room)
+        head = [
+            Segment(left, self.ink["muted"]),
+            Segment(command, self.ink["assistant"] + BOLD),
+            Segment(" · ", self.ink["muted"]),
+            Segment(words, self.ink[color] + BOLD),
+            Segment(right, self.ink["muted"]),
+        ]
+        self.show([head, self._stages(run.stages)])
+
+    def _stages(self, stages: Sequence[StageView]) -> Row:
+        row = [Segment(" stages ", self.ink["muted"])]
+        for stage in stages[:64]:
+            sign = {"|": " -> ", "": ""}.get(stage.sign, f" {stage.sign} ")
+            name = fit(one_line(stage.text).split(" ")[0], 24)
+            row += [Segment(sign, self.ink["muted"]), Segment(name, self.ink["assistant"]), self._stage(stage)]
+        return row
+
+    def _stage(self, stage: StageView) -> Segment:
+        if stage.running:
+            return Segment(" …", self.ink["running"] + BOLD)
+        if stage.status is None:
+            return Segment(" ·", self.ink["muted"])
+        words = f" {stage.status}"
+        if stage.bytes_out is not None:
+            words += f" {size(stage.bytes_out)}"
+        return Segment(words, self.ink["exit-ok" if stage.status == 0 else "exit-fail"] + BOLD)
+
+
+class Tabs(Bar):
+    """Names of panes of which only one is in view."""
+
+    class Chosen(Message):
+        """A click on a name."""
+
+        def __init__(self, pane: str) -> None:
+            super().__init__()
+            self.pane = pane
+
+    def __init__(self, ink: Ink, bar_id: str) -> None:
+        super().__init__(ink, bar_id)
+        self._names: tuple[tuple[str, str], ...] = ()
+
+    def tell(self, names: tuple[tuple[str, str], ...], current: str) -> None:
+        """(id, name) of each pane, and which is in view."""
+        self._names = names
+        row: Row = []
+        for pane, name in names:
+            chosen = pane == current
+            style = self.ink["user"] + Style(reverse=True, bold=True) if chosen else self.ink["muted"]
+            row += [Segment(f"[{name}]" if chosen else f" {name} ", style), Segment(" ")]
+        self.show([row])
+
+    def on_click(self, event: events.Click) -> None:
+        """Which name is there."""
+        column = event.get_content_offset_capture(self).x
+        for pane, name in self._names:
+            if column < len(name) + 2:
+                self.post_message(self.Chosen(pane))
+                return
+            column -= len(name) + 3
+
+
+class TextLine(Bar):
+    """One line of muted text: the queue, the hints."""
+
+    def tell(self, text: str, color: str = "muted") -> None:
+        """Another text."""
+        self.show([[Segment(fit(" " + one_line(text), max(0, self.size.width)), self.ink[color])]])

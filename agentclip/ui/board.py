@@ -1,0 +1,154 @@
+"""All widgets of the screen, what of them is in view, and what they say of the session.
+
+In: the session's state, what the agent says of itself, a size. Out: a drawn screen. Must not know: keys, the agent's methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from textual.widget import Widget
+
+from agentclip.results import Limits
+from agentclip.ui.bars import Bar, CancelButton, RunHead, Status, StatusLine, Tabs, TextLine
+from agentclip.ui.format import clock, plural
+from agentclip.ui.layout import LABELS, Arrangement, PaneName, Split, arrange
+from agentclip.ui.modelpane import ModelPane
+from agentclip.ui.pane import Pane
+from agentclip.ui.prompt import Prompt
+from agentclip.ui.rawpane import RawPane
+from agentclip.ui.runs import Run
+from agentclip.ui.session_state import Phase, SessionState
+from agentclip.ui.themes import Ink
+from agentclip.ui.transcript import Transcript
+
+HINTS = "Enter send · ^J line · ! shell · / commands · F2 layers · F6 pane · F1 help"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentView:
+    """What the agent says of itself at one moment."""
+
+    title: str
+    model: str
+    sandbox: str
+    running: bool
+    stopping: bool
+    killing: bool
+    queue: tuple[str, ...]
+
+
+class Board:
+    """The widgets and the choices of the person about what to see."""
+
+    def __init__(self, state: SessionState, ink: Ink, limits: Limits, unqueue: Callable[[], str | None]) -> None:
+        self._state = state
+        self.chat = Transcript(state, ink)
+        self.raw = RawPane(ink)
+        self.model = ModelPane(ink, limits)
+        self.prompt = Prompt(unqueue)
+        self.status = StatusLine(ink, "status")
+        self.cancel = CancelButton(ink, "cancel")
+        self.head = RunHead(ink, "head")
+        self.tabs = Tabs(ink, "tabs")
+        self.queue = TextLine(ink, "queue")
+        self.hints = TextLine(ink, "hints")
+        self.small = TextLine(ink, "small")
+        self.arrangement = Arrangement()
+        self.split = Split.BOTH
+        self.tab = PaneName.CHAT
+        self.maximised: PaneName | None = None
+        self.pinned: int | None = None
+        """Number of the run both panes stay at; None to follow the newest."""
+        self.hint = ""
+        """Said instead of the usual hints; empty for those."""
+
+    @property
+    def panes(self) -> dict[PaneName, Pane]:
+        """Panes by name."""
+        return {PaneName.CHAT: self.chat, PaneName.RAW: self.raw, PaneName.MODEL: self.model}
+
+    @property
+    def run(self) -> Run | None:
+        """The run both panes show."""
+        return self._state.runs[self.pinned] if self.pinned is not None else self._state.newest
+
+    def restyle(self, ink: Ink) -> None:
+        """Another theme."""
+        bars: tuple[Bar, ...] = (self.status, self.cancel, self.head, self.tabs, self.queue, self.hints, self.small)
+        for bar in bars:
+            bar.restyle(ink)
+        for pane in self.panes.values():
+            pane.restyle(ink)
+
+    def lay_out(self, size: tuple[int, int], right: Widget) -> None:
+        """Display what fits."""
+        found = self.arrangement = arrange(size, self.split, self.tab, self.maximised)
+        for name, pane in self.panes.items():
+            pane.display = name in found.panes
+            pane.set_class(not found.low, "-framed")
+        right.display = found.right
+        self.head.display = found.right
+        self.tabs.display = bool(found.tabs)
+        self.small.display = found.too_small
+        self.prompt.display = self.status.display = self.cancel.display = not found.too_small
+        self.prompt.set_class(not found.low, "-framed")
+        self.hints.display = not found.low and not found.too_small
+
+    def show(self, name: PaneName) -> None:
+        """Make a pane the one in view where panes take turns."""
+        self.tab = name
+        if self.maximised is not None:
+            self.maximised = name
+
+    def reachable(self) -> Iterator[Widget]:
+        """What F6 goes through: the prompt, the layers, Chat."""
+        yield self.prompt
+        names = self.arrangement.reachable
+        for name in (*names[1:], *names[:1]):
+            yield self.panes[name]
+
+    def draw(self, agent: AgentView, now_s: float) -> None:
+        """Everything that may have changed; each widget draws only what did."""
+        self.chat.sync()
+        run = self.run
+        if run is not self.raw.run:
+            self.raw.show(run)
+        elif run is not None and (run.finished is None or not run.rows.complete or self.raw.stale):
+            self.raw.grew()
+        if run is not self.model.run or self.model.stale:
+            self.model.show(run)
+        self.head.tell(run, now_s, pinned=self.pinned is not None)
+        self._tell(agent, now_s)
+
+    def _tell(self, agent: AgentView, now_s: float) -> None:
+        state = self._said(agent, now_s)
+        busy = agent.running or agent.stopping
+        self.status.tell(Status(agent.title, agent.model, state, busy, agent.sandbox))
+        self.cancel.tell(busy=busy, stopping=agent.stopping, killing=agent.killing)
+        names = tuple((name.value, LABELS[name]) for name in self.arrangement.tabs)
+        current = next(
+            (name.value for name in self.arrangement.tabs if name in self.arrangement.panes and name.value == self.tab), ""
+        )
+        self.tabs.tell(
+            names, current or next((name.value for name in self.arrangement.tabs if name in self.arrangement.panes), "")
+        )
+        self.queue.display = bool(agent.queue) and not self.arrangement.too_small
+        if agent.queue:
+            self.queue.tell(
+                f"{len(agent.queue)} queued: " + " · ".join(f'"{entry}"' for entry in agent.queue) + "  (Up edits the last)"
+            )
+        self.hints.tell(self.hint or HINTS, "not-sent" if self.hint else "muted")
+        self.small.tell("terminal too small")
+
+    def _said(self, agent: AgentView, now_s: float) -> str:
+        state = self._state
+        spent = clock(now_s - state.phase_since_s)
+        if agent.stopping:
+            return f"{'killing' if agent.killing else 'stopping'} {spent}"
+        if not agent.running:
+            return "idle"
+        if state.phase is Phase.WAITING:
+            return f"waiting {plural(max(0, round(state.wait_s - (now_s - state.phase_since_s))), 'second')}"
+        return f"{Phase.THINKING if state.phase is Phase.IDLE else state.phase} {spent}"

@@ -1,0 +1,125 @@
+"""Layer 2: exactly the text the model reads of one run, without markup, folded at the width and changed in nothing else."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from agentclip.results import Limits, Presented
+from agentclip.ui.foreign import one_line, segments
+from agentclip.ui.format import size
+from agentclip.ui.pane import Pane
+from agentclip.ui.runs import Run
+from agentclip.ui.themes import Ink
+from agentclip.ui.wrap import fold
+
+
+class ModelPane(Pane):
+    """What the model reads."""
+
+    GUTTER = 2
+    ALIVE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("g,enter", "jump", "to this line in Layer 1", id="model.jump", show=False),
+    ]
+
+    class Jump(Message):
+        """The person wants to see a line in the raw pane."""
+
+        def __init__(self, raw_line: int) -> None:
+            super().__init__()
+            self.raw_line = raw_line
+            """0-based line of stdout."""
+
+    def __init__(self, ink: Ink, limits: Limits) -> None:
+        super().__init__(ink, "model")
+        self.run: Run | None = None
+        self._limits = limits
+        self._strips: list[Strip] = []
+        self._lines: list[int] = []
+        """The line of the text each row belongs to."""
+        self._made_for: tuple[int, Ink, Presented | None] | None = None
+        self._title()
+
+    def total_rows(self) -> int:
+        """Rows at the present width."""
+        return len(self._strips)
+
+    def strip_at(self, row: int) -> Strip:
+        """One row."""
+        return self._strips[row] if row < len(self._strips) else Strip([], 0)
+
+    @property
+    def stale(self) -> bool:
+        """The run ended since it was drawn."""
+        return self.run is not None and self._made_for is not None and self.run.shown is not self._made_for[2]
+
+    def show(self, run: Run | None) -> None:
+        """Another run, or the same one when it has ended."""
+        if run is not self.run:
+            self._pointed = None
+            self.scroll_to(y=0, animate=False, force=True)
+        self.run = run
+        self._title()
+        self.rows_changed()
+
+    def restyle(self, ink: Ink) -> None:
+        """Another theme."""
+        super().restyle(ink)
+        self.rows_changed()
+
+    def rows_changed(self) -> None:
+        """Fold the text at the width, unless that is done."""
+        shown = self.run.shown if self.run else None
+        key = (self.columns, self.ink, shown)
+        if key != self._made_for:
+            self._made_for = key
+            self._fold(shown)
+        super().rows_changed()
+
+    def go_to_line(self, line: int) -> None:
+        """Bring a line of the text into view."""
+        row = bisect_right(self._lines, line - 1)
+        self._pointed = row
+        self.go_to(row, middle=True)
+
+    def on_click(self, event: events.Click) -> None:
+        """Point at a row."""
+        self._pointed = self.first_row + event.get_content_offset_capture(self).y
+
+    def action_jump(self) -> None:
+        """Show the row clicked, else the first one in view, in Layer 1."""
+        row = self.pointed_row
+        shown = self.run.shown if self.run else None
+        if shown is None or row >= len(self._lines):
+            return
+        line = self._lines[row]
+        for entry in reversed(shown.ranges):
+            if entry.text_line is not None and entry.text_line <= line:
+                self.post_message(self.Jump(min(entry.last, entry.first + line - entry.text_line)))
+                return
+
+    def _fold(self, shown: Presented | None) -> None:
+        self._strips, self._lines = [], []
+        if shown is None:
+            return
+        room = self.columns - self.GUTTER
+        for number, line in enumerate(shown.text.split("\n")):
+            for index, row in enumerate(fold(segments(line.expandtabs(), self.ink["model-fg"], self.ink["mark"]), room)):
+                self._strips.append(Strip([Segment("  " if index == 0 else "↳ ", self.ink["muted"]), *row]))
+                self._lines.append(number)
+        for image in shown.images:
+            text = f"+ image {one_line(image.source)} {image.mime} {image.width}x{image.height}"
+            self._strips.append(Strip([Segment(text, self.ink["changed"])]))
+            self._lines.append(self._lines[-1])
+
+    def _title(self) -> None:
+        shown = self.run.shown if self.run else None
+        used = f"   {size(len(shown.text.encode('utf-8', 'replace')))} of {size(self._limits.bytes)}" if shown else ""
+        self.border_title = f"Layer 2  what the model reads{used}"

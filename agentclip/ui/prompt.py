@@ -1,0 +1,158 @@
+"""The prompt: a multi-line box. Sends on Enter, folds long pastes, keeps a history, edits what still waits.
+
+Out: messages. Must not know: the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+
+from agentclip.ui.foreign import visible
+from agentclip.ui.format import plural
+
+FOLD_LINES = 15
+"""A paste of more lines becomes one token."""
+FOLD_CHARACTERS = 4000
+
+
+class Prompt(TextArea):
+    """The box at the bottom."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "send", "send", id="prompt.send", show=False, priority=True),
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", "new line", id="prompt.newline", show=False, priority=True),
+        Binding("ctrl+d", "end_of_file", "quit when empty", id="prompt.quit", show=False, priority=True),
+        Binding("pageup", "app.scroll_chat(-1)", "scroll Chat up", id="chat.page_up", show=False),
+        Binding("pagedown", "app.scroll_chat(1)", "scroll Chat down", id="chat.page_down", show=False),
+        Binding("shift+pageup", "app.scroll_layers(-1)", "scroll both layers up", id="layers.page_up", show=False),
+        Binding("shift+pagedown", "app.scroll_layers(1)", "scroll both layers down", id="layers.page_down", show=False),
+    ]
+
+    class Sent(Message):
+        """The person pressed Enter on a text that is not blank."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class EndOfFile(Message):
+        """Ctrl+D on an empty box."""
+
+    class Follow(Message):
+        """End on an empty box: to the end of Chat."""
+
+    def __init__(self, unqueue: Callable[[], str | None]) -> None:
+        super().__init__(id="prompt", compact=True, highlight_cursor_line=False, placeholder="type here…")
+        self.cursor_blink = False
+        self.history_lines: list[str] = []
+        """What was sent, oldest first."""
+        self._unqueue = unqueue
+        self._browsing: int | None = None
+        """Index into the history while going through it."""
+        self._folded: dict[str, str] = {}
+        """Token to the pasted text."""
+
+    def load(self, text: str) -> None:
+        """Put a text into the box, the cursor behind it."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    def put_away(self) -> bool:
+        """Clear the box, keeping its text in the history; False when there was none."""
+        text = self._whole()
+        if not text.strip():
+            return False
+        self._remember(text)
+        self.load("")
+        return True
+
+    def action_send(self) -> None:
+        """Enter."""
+        text = self._whole()
+        if not text.strip():
+            return
+        self._remember(text)
+        self.load("")
+        self._folded.clear()
+        self.post_message(self.Sent(text.strip("\n")))
+
+    def action_newline(self) -> None:
+        """A new line in the text."""
+        self.insert("\n")
+
+    def action_end_of_file(self) -> None:
+        """Quit on an empty box, else delete to the right."""
+        if self.text:
+            self.action_delete_right()
+        else:
+            self.post_message(self.EndOfFile())
+
+    def action_cursor_line_end(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  the signature is Textual's
+        """End: of the line, on an empty box of Chat."""
+        if self.text:
+            super().action_cursor_line_end(select)
+        else:
+            self.post_message(self.Follow())
+
+    def action_cursor_up(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  the signature is Textual's
+        """Up: on an empty box what still waits, then the history; else the cursor."""
+        if select or (self.text and (self._browsing is None or not self.cursor_at_first_line)):
+            super().action_cursor_up(select)
+            return
+        waiting = self._unqueue() if not self.text else None
+        if waiting is not None:
+            self.load(waiting)
+            return
+        at = len(self.history_lines) if self._browsing is None else self._browsing
+        if at > 0:
+            self._browse(at - 1)
+
+    def action_cursor_down(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  the signature is Textual's
+        """Down: forward in the history, else the cursor."""
+        if select or self._browsing is None or not self.cursor_at_last_line:
+            super().action_cursor_down(select)
+            return
+        if self._browsing + 1 < len(self.history_lines):
+            self._browse(self._browsing + 1)
+        else:
+            self.load("")
+            self._browsing = None
+
+    def on_text_area_changed(self) -> None:
+        """Typing ends going through the history."""
+        if self._browsing is not None and self.text != self.history_lines[self._browsing]:
+            self._browsing = None
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Marks for control characters; a long paste becomes a token that is expanded when sent."""
+        event.stop()
+        event.prevent_default()
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        text = "\n".join(visible(line) for line in text.split("\n"))
+        lines = text.count("\n") + 1
+        if lines > FOLD_LINES or len(text) > FOLD_CHARACTERS:
+            token = f"[paste {len(self._folded) + 1}: {plural(lines, 'line')}, {plural(len(text), 'character')}]"
+            self._folded[token] = text
+            text = token
+        self.replace(text, *self.selection)
+
+    def _whole(self) -> str:
+        text = self.text
+        for token, pasted in self._folded.items():
+            text = text.replace(token, pasted)
+        return text
+
+    def _remember(self, text: str) -> None:
+        if not self.history_lines or self.history_lines[-1] != text:
+            self.history_lines.append(text)
+        self._browsing = None
+
+    def _browse(self, at: int) -> None:
+        self._browsing = at
+        self.load(self.history_lines[at])

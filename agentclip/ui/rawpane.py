@@ -1,0 +1,176 @@
+"""Layer 1: the raw stream of one run, straight from its spool files. Only rows in view are read and parsed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from agentclip.results import LineFate, LineRange, Presented
+from agentclip.ui.foreign import decode, terminal_segments
+from agentclip.ui.pane import Pane
+from agentclip.ui.runs import Run
+from agentclip.ui.spool_rows import Row
+from agentclip.ui.themes import Ink
+
+SLICE = 4 * 1024 * 1024
+"""Bytes indexed between two looks at the keyboard: about 5 ms."""
+PAUSE_S = 0.005
+STEP = 16
+"""Columns of one step to the side."""
+_FATES = {LineFate.SHOWN: ("│", "seen-by-model"), LineFate.CHANGED: ("~", "changed"), LineFate.CUT: ("-", "not-sent")}
+
+
+class RawPane(Pane):
+    """A pager over the spools of a run."""
+
+    GUTTER = 2
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("g,enter", "jump", "to this line in Layer 2", id="raw.jump", show=False),
+        Binding("left", "aside(-1)", "left", show=False),
+        Binding("right", "aside(1)", "right", show=False),
+    ]
+
+    class Jump(Message):
+        """The person wants to see a raw line in the other pane."""
+
+        def __init__(self, text_line: int) -> None:
+            super().__init__()
+            self.text_line = text_line
+            """0-based line of the text the model reads."""
+
+    def __init__(self, ink: Ink) -> None:
+        super().__init__(ink, "raw")
+        self.border_title = "Layer 1  raw stream"
+        self.run: Run | None = None
+        self.left = 0
+        """Columns scrolled to the side."""
+        self._strips: dict[int, Strip] = {}
+        self._widest = 0
+        """Columns of the widest row in view."""
+        self._advancing = False
+        self._drawn_for: Presented | None = None
+
+    def total_rows(self) -> int:
+        """Rows indexed so far."""
+        return self.run.rows.total if self.run else 0
+
+    def show(self, run: Run | None) -> None:
+        """Another run."""
+        self.run = run
+        self.left = 0
+        self._pointed = None
+        # A living run is watched at its end, a finished one read from its beginning.
+        self.following = run is None or run.finished is None
+        self._steering = True
+        self.scroll_to(y=0, animate=False, force=True)
+        self._steering = False
+        self.grew()
+
+    @property
+    def stale(self) -> bool:
+        """The run ended since it was drawn: signs for what was sent are missing."""
+        return self.run is not None and self.run.shown is not self._drawn_for
+
+    def grew(self) -> None:
+        """The run has more, or has ended."""
+        if not self._advancing:
+            self._advance()
+
+    def restyle(self, ink: Ink) -> None:
+        """Another theme."""
+        self._strips.clear()
+        super().restyle(ink)
+
+    def go_to_line(self, line: int) -> None:
+        """Bring a line of stdout into view."""
+        if self.run is not None:
+            self.go_to(self.run.rows.row_of(line), middle=True)
+
+    def rows_changed(self) -> None:
+        """Rows at the end may have moved: parse them again."""
+        self._strips.clear()
+        self._widest = 0
+        self._drawn_for = self.run.shown if self.run else None
+        super().rows_changed()
+
+    def strip_at(self, row: int) -> Strip:
+        """A row, parsed when it is looked at for the first time."""
+        if row not in self._strips and self.run is not None:
+            if len(self._strips) > 4 * self.view_height:
+                self._strips.clear()
+            for offset, found in enumerate(self.run.rows.read(row, self.view_height)):
+                self._strips[row + offset] = self._draw(found)
+        return self._strips.get(row, Strip([], 0))
+
+    def on_click(self, event: events.Click) -> None:
+        """Point at a row."""
+        self._pointed = self.first_row + event.get_content_offset_capture(self).y
+
+    def action_jump(self) -> None:
+        """Show the row clicked, else the first one in view, in Layer 2."""
+        row = self.pointed_row
+        found = self.run.rows.read(row, 1) if self.run else []
+        fate = self._fate(found[0].line) if found and found[0].stage is None else None
+        if fate is not None and found:
+            self.post_message(self.Jump(self._text_line(fate, found[0].line)))
+
+    def action_aside(self, direction: int) -> None:
+        """To the left or right, as far as the lines in view go."""
+        furthest = max(0, self._widest - (self.columns - self.GUTTER))
+        self.left = min(max(0, self.left + direction * STEP), max(furthest, self.left if direction < 0 else 0))
+        self.rows_changed()
+
+    def _advance(self) -> None:
+        self._advancing = False
+        if self.run is None:
+            self.rows_changed()
+            return
+        more = self.run.rows.advance(SLICE)
+        self.rows_changed()
+        if more:
+            self._advancing = True
+            self.set_timer(PAUSE_S, self._advance)
+
+    def _draw(self, row: Row) -> Strip:
+        color = "raw-fg" if row.stage is None else "raw-stderr"
+        content = Strip(terminal_segments(decode(row.raw.data), self.ink[color], self.ink["mark"]))
+        self._widest = max(self._widest, content.cell_length)
+        content = content.crop(self.left)
+        if row.raw.left_out:
+            content = Strip([*content, Segment(f"… +{row.raw.left_out:,} bytes", self.ink["mark"])])
+        room = self.columns - self.GUTTER
+        if content.cell_length > room:
+            content = Strip([*content.crop(0, room - 1), Segment("»", self.ink["mark"])])
+        return Strip([self._sign(row), Segment(" "), *content])
+
+    def _sign(self, row: Row) -> Segment:
+        if row.stage is not None:
+            return Segment("!", self.ink["raw-stderr"])
+        fate = self._fate(row.line)
+        if fate is None:
+            return Segment(" ")
+        sign, color = _FATES[fate.fate]
+        return Segment(sign, self.ink[color])
+
+    def _fate(self, line: int) -> LineRange | None:
+        """What became of a line of stdout; None while the run is alive."""
+        shown = self.run.shown if self.run else None
+        if shown is None:
+            return None
+        at = bisect_right(shown.ranges, line, key=lambda entry: entry.first) - 1
+        found = shown.ranges[at] if at >= 0 else None
+        return found if found is not None and found.first <= line <= found.last else None
+
+    def _text_line(self, fate: LineRange, line: int) -> int:
+        """Where a raw line stands in the model's text; for one that was not sent, where it would be."""
+        if fate.text_line is not None:
+            return fate.text_line + (line - fate.first)
+        shown = self.run.shown if self.run else None
+        before = [entry for entry in shown.ranges if entry.first < fate.first and entry.text_line is not None] if shown else []
+        return (before[-1].text_line or 0) + before[-1].last - before[-1].first + 1 if before else 0

@@ -1,0 +1,178 @@
+"""The terminal: Textual's driver with a tolerant input and an output that survives a vanished terminal.
+
+While the screen is up, whatever writes to file descriptor 2 (native libraries do) goes to a file instead of the screen, and its
+end is printed afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import tempfile
+import termios
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import IO, Any, cast
+
+from textual import events
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from agentclip.ui.intake import Intake, Pasted
+
+READ = 64 * 1024
+MAX_BURST = 4 * 1024 * 1024
+BURST_PAUSE_S = 0.02
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+PATIENCE_S = 8.0
+"""How long an orderly end may take before the terminal is restored by force."""
+STDERR_TAIL = 4096
+RESTORE = (
+    b"\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2048l\x1b[?1004l\x1b[?2004l"
+    b"\x1b[<u\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[0m"
+)
+"""Mouse, resize reports, focus reports, paste marks, key protocol, wrapping, alternate screen, cursor, colours."""
+
+
+class HungUp(Message):
+    """The terminal is gone."""
+
+
+class _Output:
+    """The terminal as a text file; once it is gone, writing does nothing."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._gone = False
+
+    def write(self, text: str) -> int:
+        data = memoryview(text.encode("utf-8", "replace"))
+        while data and not self._gone:
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except OSError:
+                self._gone = True
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver for Unix terminals, hardened."""
+
+    def __init__(self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._terminal = os.dup(2)
+        self._file = cast("Any", _Output(self._terminal))
+        self._aside: IO[bytes] | None = None
+
+    def start_application_mode(self) -> None:
+        """Take the terminal, set descriptor 2 aside."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual annotates no result here
+        if self._aside is None:
+            self._aside = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the screen
+            os.dup2(self._aside.fileno(), 2)
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back, then show what went to descriptor 2 meanwhile."""
+        super().stop_application_mode()
+        if self._aside is None:
+            return
+        os.dup2(self._terminal, 2)
+        with self._aside as aside:
+            aside.seek(max(0, aside.seek(0, os.SEEK_END) - STDERR_TAIL))
+            left = aside.read().decode("utf-8", "replace")
+        self._aside = None
+        if left.strip():
+            self.write("".join(sign for sign in left if sign == "\n" or sign.isprintable()).replace("\n", "\r\n"))
+
+    def run_input_thread(self) -> None:
+        """Read keys and pastes until the screen ends."""
+        parser = XTermParser(self._debug)
+        intake = Intake()
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                if selector.select(0.1):
+                    data = self._read(selector)
+                    if not data:
+                        self.send_message(HungUp())
+                        break
+                    self._take(parser, intake, data)
+                for event in parser.tick():
+                    self.process_message(event)
+        with contextlib.suppress(EOFError, ParseError):
+            for _ in parser.feed(""):
+                pass
+
+    def _take(self, parser: XTermParser, intake: Intake, data: bytes) -> None:
+        for piece in intake.feed(data):
+            if isinstance(piece, Pasted):
+                self.process_message(events.Paste(piece.text))
+            elif piece:
+                for event in parser.feed(piece):
+                    self.process_message(event)
+
+    def _read(self, selector: selectors.SelectSelector) -> bytes:
+        """What is there; a burst as one piece."""
+        parts: list[bytes] = []
+        try:
+            while part := os.read(self.fileno, READ):
+                parts.append(part)
+                if len(part) < 1024 or sum(map(len, parts)) > MAX_BURST or not selector.select(BURST_PAUSE_S):
+                    break
+        except OSError:
+            return b""
+        return b"".join(parts)
+
+
+class EndingSignals:
+    """SIGTERM, SIGHUP and SIGINT end the screen in order; a second one, or too long a wait, restores the terminal by force."""
+
+    def __init__(self, end: Callable[[int], None]) -> None:
+        self._end = end
+        """Called on the main thread with the signal's number; returns at once."""
+        self._old: dict[int, Any] = {}
+        self._timer: threading.Timer | None = None
+        self._attributes: list[Any] | None = None
+        """The terminal's own mode, taken before the screen changes it."""
+        with contextlib.suppress(termios.error):
+            self._attributes = termios.tcgetattr(0)
+
+    def install(self) -> None:
+        """From the main thread."""
+        for number in ENDING:
+            self._old[number] = signal.signal(number, self._arrived)
+
+    def remove(self) -> None:
+        """Put the earlier handlers back."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+        self._old.clear()
+
+    def _arrived(self, number: int, _frame: FrameType | None) -> None:
+        if self._timer is not None:
+            self._force(number)
+        self._timer = threading.Timer(PATIENCE_S, self._force, [number])
+        self._timer.daemon = True
+        self._timer.start()
+        self._end(number)
+
+    def _force(self, number: int) -> None:
+        with contextlib.suppress(OSError, termios.error):
+            if self._attributes is not None:
+                termios.tcsetattr(0, termios.TCSANOW, self._attributes)
+            os.write(1, RESTORE)
+        os._exit(128 + number)

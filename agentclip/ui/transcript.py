@@ -1,0 +1,207 @@
+"""The transcript: one virtual view over all items of the session.
+
+In: the session's items. Only rows in view are made; what was made is kept by (item, width, ink, revision). Heights are
+estimated until an item comes into view, and then corrected without moving what the person reads.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from agentclip.ui.heights import Heights
+from agentclip.ui.pane import Pane
+from agentclip.ui.session_state import SessionState
+from agentclip.ui.themes import Ink
+from agentclip.ui.transcript_items import Item, RunItem
+
+KEPT_ITEMS = 400
+"""Items whose rows are kept."""
+
+
+@dataclass(slots=True)
+class _Made:
+    revision: int
+    strips: list[Strip]
+
+
+class Transcript(Pane):
+    """Chat and runs."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "expand the chosen run", id="chat.expand", show=False),
+    ]
+
+    class RunChosen(Message):
+        """The person picked the row of a run, or asked to expand it."""
+
+        def __init__(self, number: int | None) -> None:
+            super().__init__()
+            self.number = number
+            """None: the one that is chosen, else the newest."""
+
+    def __init__(self, state: SessionState, ink: Ink) -> None:
+        super().__init__(ink, "chat")
+        self.border_title = "Chat"
+        self.chosen: int | None = None
+        """Number of the run that both panes are pinned to."""
+        self._state = state
+        self._heights = Heights()
+        self._exact: set[Item] = set()
+        """Items whose height is no estimate at the present width."""
+        self._made: OrderedDict[Item, _Made] = OrderedDict()
+        self._width = 0
+
+    def total_rows(self) -> int:
+        """Rows of all items, partly estimated."""
+        return self._heights.total
+
+    def strip_at(self, row: int) -> Strip:
+        """The row of the item that is there."""
+        index = self._heights.at(row)
+        item = self._state.items[index]
+        strips = self._strips(item)
+        inside = row - self._heights.start(index)
+        strip = strips[inside] if inside < len(strips) else Strip([], 0)
+        if isinstance(item, RunItem) and item.run and item.run.number == self.chosen and inside == item.lead:
+            background = Style(bgcolor=self.ink.theme.color("selected-bg").rich_color)
+            return strip.extend_cell_length(self.columns).apply_style(background)
+        return strip
+
+    def sync(self) -> None:
+        """Take what changed in the session's items."""
+        for item in self._state.take_changed():
+            self._exact.discard(item)
+        self._settle()
+        self.rows_changed()
+
+    def restyle(self, ink: Ink) -> None:
+        """Another theme: everything is made again."""
+        self._made.clear()
+        super().restyle(ink)
+
+    def choose(self, number: int | None) -> None:
+        """Show which run the panes are pinned to."""
+        self.chosen = number
+        if number is not None:
+            self.reveal(self._state.row(number))
+        self.refresh()
+
+    def reveal(self, item: Item) -> None:
+        """Bring an item into view if it is not."""
+        index = self._state.items.index(item)
+        start = self._heights.start(index) if index < len(self._heights) else 0
+        if not self.first_row <= start < self.first_row + self.view_height - 1:
+            self.go_to(start, middle=True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another width: all heights are estimates again, and the item at the top stays there."""
+        if self.columns != self._width:
+            self._rebuild()
+        super().on_resize(event)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """What comes into view gets its exact height."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._steering:
+            self._settle()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on the row of a run chooses it."""
+        row = self.first_row + event.get_content_offset_capture(self).y
+        if row >= self.total_rows():
+            return
+        index = self._heights.at(row)
+        item = self._state.items[index]
+        if isinstance(item, RunItem) and item.run and row - self._heights.start(index) == item.lead:
+            self.post_message(self.RunChosen(item.run.number))
+
+    def action_choose(self) -> None:
+        """Expand or collapse the chosen run, else the newest."""
+        self.post_message(self.RunChosen(None))
+
+    def _strips(self, item: Item) -> list[Strip]:
+        made = self._made.get(item)
+        if made is None or made.revision != item.revision:
+            made = _Made(item.revision, [Strip(row) for row in item.rows(self.columns, self.ink)])
+            self._made[item] = made
+            if len(self._made) > KEPT_ITEMS:
+                self._made.popitem(last=False)
+        self._made.move_to_end(item)
+        return made.strips
+
+    def _rebuild(self) -> None:
+        anchor, inside = self._anchor()
+        self._width = self.columns
+        self._made.clear()
+        self._exact.clear()
+        self._heights = Heights()
+        self._append_new()
+        if anchor < len(self._heights) and not self.following:
+            self._steer(self._heights.start(anchor) + min(inside, self._heights[anchor] - 1))
+        self._settle()
+
+    def _append_new(self) -> None:
+        for item in self._state.items[len(self._heights) :]:
+            self._heights.append(item.estimate(self._width))
+
+    def _anchor(self) -> tuple[int, int]:
+        """The item at the top of the view, and the row of it."""
+        if not len(self._heights):
+            return 0, 0
+        index = self._heights.at(self.first_row)
+        return index, self.first_row - self._heights.start(index)
+
+    def _settle(self) -> None:
+        """Give the items in view their exact heights; what the person reads stays where it is."""
+        if self._width == 0:
+            return
+        self._append_new()
+        if not len(self._heights):
+            return
+        if self.following:
+            self._measure_up(len(self._heights) - 1, self.view_height)
+            return
+        anchor, inside = self._anchor()
+        if self._state.items[anchor] not in self._exact:
+            # Scrolling up shows the end of the item first: keep its distance from below.
+            below = self._heights[anchor] - inside
+            self._measure(anchor)
+            inside = max(0, self._heights[anchor] - below)
+        self._measure_down(anchor, self.view_height + inside)
+        self._steer(self._heights.start(anchor) + inside)
+
+    def _measure(self, index: int) -> int:
+        item = self._state.items[index]
+        if item not in self._exact:
+            self._exact.add(item)
+            height = len(self._strips(item))
+            if height != self._heights[index]:
+                self._heights.replace(index, height)
+        return self._heights[index]
+
+    def _measure_up(self, index: int, rows: int) -> None:
+        while index >= 0 and rows > 0:
+            rows -= self._measure(index)
+            index -= 1
+
+    def _measure_down(self, index: int, rows: int) -> None:
+        while index < len(self._heights) and rows > 0:
+            rows -= self._measure(index)
+            index += 1
+
+    def _steer(self, row: int) -> None:
+        """Scroll without ending or beginning to follow."""
+        if row == self.first_row and self.virtual_size.height == self._heights.total:
+            return
+        self._steering = True
+        self.virtual_size = self.virtual_size.with_height(self._heights.total)
+        self.scroll_to(y=min(row, self.max_scroll_y), animate=False, force=True)
+        self._steering = False
