@@ -1,0 +1,65 @@
+"""`agentclip exec --raw LINE` against `bash -c LINE`: the same bytes on stdout, the same status, the same files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.spec import fixture
+from tests.spec.corpus import Entry, entries
+from tests.spec.prefork import Outcome, Prefork, run_bash
+
+ENTRIES = entries()
+EVERY = 7
+"""The default suite runs each seventh entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Both ways of running a line, each time in a fresh copy of the fixture at the same path."""
+
+    template: Path
+    folder: Path
+    prefork: Prefork
+
+    def both(self, line: str) -> tuple[tuple[Outcome, dict[str, object]], tuple[Outcome, dict[str, object]]]:
+        """How bash ended and what it left, then the same for us."""
+        environment = fixture.environ(self.folder)
+        fixture.renew(self.template, self.folder)
+        expected = run_bash(line, self.folder, environment)
+        left = fixture.state(self.folder)
+        fixture.renew(self.template, self.folder)
+        got = self.prefork.run(line, self.folder, environment)
+        return (expected, left), (got, fixture.state(self.folder))
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    root = tmp_path_factory.mktemp("spec")
+    (root / "home").mkdir()
+    fixture.build(root / "template")
+    prefork = Prefork(root)
+    yield Bench(root / "template", root / "work", prefork)
+    prefork.close()
+
+
+def check(bench: Bench, entry: Entry) -> None:
+    (expected, left), (got, ours) = bench.both(entry.line)
+    assert got.status == expected.status, got.stderr.decode("utf-8", "replace")
+    if entry.rule is None:
+        assert got.stdout == expected.stdout, got.stderr.decode("utf-8", "replace")
+        assert ours == left
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(entry, id=f"{number}: {entry.line[:50]!r}", marks=() if number % EVERY == 0 else pytest.mark.slow)
+        for number, entry in enumerate(ENTRIES)
+    ],
+)
+def test_a_line_does_what_bash_does(bench: Bench, entry: Entry) -> None:
+    check(bench, entry)
