@@ -58,13 +58,12 @@ def provider_settings(choice: ModelChoice, env: Mapping[str, str]) -> ProviderSe
     """
     if not choice.model.strip():
         raise ConfigError("no model is chosen", hint="pass --model NAME", code=ErrorCode.MISSING_KEY)
+    model, provider = choice.model, None
     if choice.api_base:
         base = _clean_base(choice.api_base)
-        provider = next((known for known in PROVIDERS if _host(known.api_base) == _host(base)), None)
-        model = choice.model
+        provider = next((known for known in PROVIDERS if _server(known.api_base) == _server(base)), None)
     else:
-        provider, base = _endpoint_of(choice.model, env)
-        model = choice.model
+        provider, base = _endpoint_of(model, env)
     if provider is not None and model.startswith(f"{provider.prefix}/"):
         model = model.removeprefix(f"{provider.prefix}/")
     variable = OWN_KEY_VARIABLE if provider is None else provider.key_variable
@@ -111,15 +110,16 @@ def _clean_base(api_base: str) -> str:
         ConfigError: not an http address.
     """
     base = clean(api_base).strip().rstrip("/").removesuffix("/chat/completions")
-    if not base.startswith(("http://", "https://")) or not _host(base):
-        raise ConfigError(f"api base {api_base!r} is not an address", hint="write it as http://127.0.0.1:8080/v1")
+    if not base.startswith(("http://", "https://")) or _server(base) is None or not base.isprintable() or " " in base:
+        raise ConfigError(f"api base {clean(api_base)!r} is not an address", hint="write it as http://127.0.0.1:8080/v1")
     return base
 
 
-def _host(address: str) -> tuple[str, int | None] | None:
-    """Host and port; None when there is no host or the address cannot be split."""
+def _server(address: str) -> tuple[str, str, int | None] | None:
+    """Scheme, host and port; None when there is no host or the address cannot be split."""
     try:
         parts = urlsplit(address)
-        return (parts.hostname.removeprefix("www."), parts.port) if parts.hostname else None
+        port = parts.port
     except ValueError:
         return None
+    return (parts.scheme, parts.hostname, port) if parts.hostname else None

@@ -97,7 +97,7 @@ def _message_of(error: object) -> str:
 
 def one_line(text: str, key: str = "") -> str:
     """One printable line of at most MAX_TEXT_CHARS characters, without the key."""
-    if key:
+    if len(key) >= 8:  # a shorter one is a placeholder, and would blot out ordinary letters
         text = text.replace(key, "***")
     text = "".join(char if char.isprintable() else " " for char in clean(text[: 20 * MAX_TEXT_CHARS]))
     text = " ".join(text.split())

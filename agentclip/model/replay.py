@@ -47,7 +47,7 @@ class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
     command: str | None = None
     stdin: str | None = None
-    timeout_s: float | None = None
+    timeout_s: int | float | None = None
     name: str | None = None
     arguments: str | None = None
     """Raw, possibly broken; only with `name`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
+BOM = b"\xef\xbb\xbf"
 
 
 class EventTooLongError(ValueError):
@@ -23,6 +24,7 @@ class EventStream:
         self._data: list[bytes] = []
         self._size = 0
         self._after_cr = False
+        self._first = True
 
     def feed(self, chunk: bytes) -> Iterator[str]:
         """The data of every event that `chunk` completes.
@@ -49,7 +51,8 @@ class EventStream:
         yield from self._end_event()
 
     def _end_line(self) -> Iterator[str]:
-        line = bytes(self._line)
+        line = bytes(self._line).removeprefix(BOM if self._first else b"")
+        self._first = False
         self._line.clear()
         if not line:
             yield from self._end_event()
