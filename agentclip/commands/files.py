@@ -50,6 +50,10 @@ def destination(io: CommandIO, name: str) -> Path:
             raise CommandError(f"{name} is a link that leads in a circle", code=ErrorCode.INVALID_VALUE)
         if target.exists() and not target.is_file():
             raise CommandError(f"{name} is no regular file ({file_kind(target)})", code=ErrorCode.INVALID_VALUE)
+        above = next(parent for parent in target.parents if os.path.lexists(parent))
+        if not above.is_dir():
+            hint = f"ls -l {shlex.quote(str(above))}"
+            raise CommandError(f"{above} is no folder", hint=hint, code=ErrorCode.INVALID_VALUE)
     return target
 
 

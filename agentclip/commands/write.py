@@ -98,11 +98,10 @@ def _decoded(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """The bytes that base64 text stands for; blanks and line ends are skipped, anything else is an error."""
     rest = b""
     for block in blocks:
-        if rest.endswith(b"="):  # padding ends the data: what follows may only be blank
-            rest += block.translate(None, _BLANKS)
-            continue
         rest += block.translate(None, _BLANKS)
         whole = max(0, (len(rest) - 1) // 4 * 4)  # the last group stays, since only it may be padded
+        if b"=" in rest[:whole]:
+            raise _no_base64("padding in the middle")
         yield _bytes_of(rest[:whole])
         rest = rest[whole:]
     yield _bytes_of(rest)
@@ -112,7 +111,11 @@ def _bytes_of(text: bytes) -> bytes:
     try:
         return binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error as error:
-        raise CommandError(f"the content is no base64: {error}", hint="write --help", code=ErrorCode.INVALID_VALUE) from error
+        raise _no_base64(str(error)) from error
+
+
+def _no_base64(why: str) -> CommandError:
+    return CommandError(f"the content is no base64: {why}", hint="write --help", code=ErrorCode.INVALID_VALUE)
 
 
 @contextmanager
