@@ -1,0 +1,35 @@
+"""What all tests share: a home of their own, and a leak check on processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentclip.shell.descendants import own_children, read_process
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the person's own files, and none finds a key."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.endswith("_API_KEY") or name.startswith("AGENTCLIP_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+
+
+@pytest.fixture(autouse=True)
+def _no_process_is_left() -> Iterator[None]:
+    """A leaked process makes a later test fail for no reason of its own: name the one that leaked it."""
+    before = own_children()
+    yield
+    if sys.platform == "linux":
+        left = [row for pid in own_children() - before if (row := read_process(pid)) is not None and row.state != "Z"]
+        commands = [Path(f"/proc/{row.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode() for row in left]
+        assert not commands, f"left running: {commands}"

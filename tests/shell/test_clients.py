@@ -1,0 +1,54 @@
+"""Our commands inside bash: through the socket, on the caller's own descriptors."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.shell.runs import Lines, wait_until
+
+
+@pytest.mark.parametrize(
+    ("line", "out"),
+    [
+        ("for i in 1 2 3; do write f$i text$i >/dev/null; done; cat f1 f2 f3", "text1text2text3"),
+        ("printf 'a\\nb\\n' | xargs -I{} write {}.txt {} >/dev/null; cat a.txt b.txt", "ab"),
+        ("x=$(write g.txt hello); echo ${x%% *}; cat g.txt", "Written\nhello"),
+        ("write h.txt <<'EOF' >/dev/null\n$HOME `date` 'q'\nEOF\ncat h.txt", "$HOME `date` 'q'\n"),
+        ('name=k.txt; write "$name" v >/dev/null && cat k.txt', "v"),
+        ("find . -name '*.none' -exec write x y \\; ; { write m.txt z; } 2>&1 | wc -l", "1\n"),
+        ("write --nope 2>/dev/null; for i in 1; do write --nope 2>/dev/null; echo $?; done", "2\n"),
+    ],
+)
+def test_a_command_works_wherever_bash_may_call_one(lines: Lines, line: str, out: str) -> None:
+    ran = lines.run(line)
+    assert ran.out.decode() == out, ran.err
+
+
+def test_streams_flow_through_a_client_and_a_reader_that_leaves_ends_it(lines: Lines) -> None:
+    began = time.monotonic()
+    assert lines.run("for i in 1; do yes | write big.txt & sleep 0.2; kill %1; done; echo end").out.endswith(b"end\n")
+    assert time.monotonic() - began < 10
+
+
+def test_a_cancel_ends_a_command_behind_a_client(lines: Lines) -> None:
+    handle = lines.start("touch begun; for i in 1; do tail -f /dev/null | write never.txt; done")
+    wait_until((lines.work / "begun").exists)
+    handle.cancel()
+    handle.result()
+    wait_until(lambda: [f.name for f in lines.work.iterdir()] == ["begun"])
+
+
+def test_the_environment_is_untouched_unless_the_line_names_a_command(lines: Lines) -> None:
+    path = lines.executor.state.env["PATH"]
+    assert lines.text("for i in 1; do echo $PATH; done") == path + "\n"
+    assert lines.text("for i in 1; do write a b >/dev/null; echo $PATH; done").endswith(":" + path + "\n")
+
+
+def test_closing_leaves_no_client_behind(lines: Lines) -> None:
+    lines.run("for i in 1; do write a b; done")
+    folder = lines.executor._place.folder / "clients"  # noqa: SLF001  where the clients are is nobody else's business
+    assert folder.is_dir()
+    lines.executor.close()
+    assert not folder.exists()
