@@ -36,6 +36,7 @@ from agentclip.ui.terminal import EndingSignals, HungUp, TerminalDriver
 from agentclip.ui.themes import Ink, Themes
 from agentclip.ui.transcript import Transcript
 
+__all__ = ["ChatApp", "ScreenOptions"]
 FRAME_S = 0.05
 """Events are drawn at most this often."""
 MAX_SHARE = 4
@@ -146,6 +147,12 @@ class ChatApp(App[int], inherit_bindings=False):
         self.state.apply(event, self.options.clock())
         self.plan_frame()
 
+    @property
+    def quiet(self) -> bool:
+        """Whether everything that is known is drawn."""
+        run = self.board.run
+        return not self._frame_planned and (run is None or run.rows.complete)
+
     def plan_frame(self) -> None:
         """Draw soon; many events make one frame."""
         if not self._frame_planned and self.is_running:
@@ -175,16 +182,9 @@ class ChatApp(App[int], inherit_bindings=False):
         self.plan_frame()
 
     def _agent_view(self) -> AgentView:
-        agent = self.agent
-        return AgentView(
-            agent.title,
-            agent.model_name,
-            self.options.sandbox_label,
-            agent.running,
-            agent.stopping,
-            self._killing,
-            agent.queue,
-        )
+        agent, sandbox = self.agent, self.options.sandbox_label
+        names = agent.title, agent.model_name, sandbox
+        return AgentView(*names, agent.running, agent.stopping, self._killing, agent.queue)
 
     def on_resize(self, event: events.Resize) -> None:
         """Another size of the terminal."""
@@ -204,7 +204,7 @@ class ChatApp(App[int], inherit_bindings=False):
         text = message.text
         if text.startswith("!") and text[1:].strip():
             self.agent.shell(text[1:].strip())
-        elif text.startswith("/") and "\n" not in text and not text.startswith("//") and " /" not in text:
+        elif text.startswith("/") and text.split()[0].count("/") == 1 and "\n" not in text:  # not a path
             self._command(text)
         else:
             self.agent.submit(text)
@@ -327,14 +327,10 @@ class ChatApp(App[int], inherit_bindings=False):
         at = max(0, at + step)
         self._pin(numbers[at] if at < len(numbers) else None)
 
-    def action_scroll_chat(self, pages: int) -> None:
-        """PgUp, PgDn from the prompt."""
-        self.board.chat.page(pages)
-
-    def action_scroll_layers(self, pages: int) -> None:
-        """Shift+PgUp, Shift+PgDn from the prompt."""
-        self.board.raw.page(pages)
-        self.board.model.page(pages)
+    def action_scroll(self, pages: int, *names: str) -> None:
+        """Panes by pages, from the prompt."""
+        for name in names:
+            self.board.panes[PaneName(name)].page(pages)
 
     # Helpers
 

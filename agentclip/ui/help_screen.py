@@ -19,7 +19,7 @@ COMMANDS = (
     ("!LINE", "run a line yourself, through both layers, without the model"),
 )
 SIGNS = (
-    ("│", "a raw line the model reads as it is"),
+    ("=", "a raw line the model reads as it is"),
     ("~", "a raw line the model reads shortened, converted or without escapes"),
     ("-", "a raw line that was not sent"),
     ("!", "stderr"),

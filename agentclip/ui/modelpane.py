@@ -108,6 +108,9 @@ class ModelPane(Pane):
     def _fold(self, shown: Presented | None) -> None:
         self._strips, self._lines = [], []
         if shown is None:
+            if self.run is not None:
+                self._strips = [Strip([Segment("  the model reads this run when it has ended", self.ink["muted"])])]
+                self._lines = [0]
             return
         room = self.columns - self.GUTTER
         for number, line in enumerate(shown.text.split("\n")):

@@ -25,13 +25,13 @@ class Prompt(TextArea):
     """The box at the bottom."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "send", id="prompt.send", show=False, priority=True),
-        Binding("ctrl+j,shift+enter,alt+enter", "newline", "new line", id="prompt.newline", show=False, priority=True),
-        Binding("ctrl+d", "end_of_file", "quit when empty", id="prompt.quit", show=False, priority=True),
-        Binding("pageup", "app.scroll_chat(-1)", "scroll Chat up", id="chat.page_up", show=False),
-        Binding("pagedown", "app.scroll_chat(1)", "scroll Chat down", id="chat.page_down", show=False),
-        Binding("shift+pageup", "app.scroll_layers(-1)", "scroll both layers up", id="layers.page_up", show=False),
-        Binding("shift+pagedown", "app.scroll_layers(1)", "scroll both layers down", id="layers.page_down", show=False),
+        Binding("enter", "send", "send", id="prompt.send", show=False),
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", "new line", id="prompt.newline", show=False),
+        Binding("ctrl+d", "end_of_file", "quit when empty", id="prompt.quit", show=False),
+        Binding("pageup", "app.scroll(-1, 'chat')", "scroll Chat up", id="chat.page_up", show=False),
+        Binding("pagedown", "app.scroll(1, 'chat')", "scroll Chat down", id="chat.page_down", show=False),
+        Binding("shift+pageup", "app.scroll(-1, 'raw', 'model')", "scroll both layers up", id="layers.page_up", show=False),
+        Binding("shift+pagedown", "app.scroll(1, 'raw', 'model')", "scroll both layers down", id="layers.page_down", show=False),
     ]
 
     class Sent(Message):
@@ -128,6 +128,15 @@ class Prompt(TextArea):
         """Typing ends going through the history."""
         if self._browsing is not None and self.text != self.history_lines[self._browsing]:
             self._browsing = None
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Bindings act here and now: bubbling up to the app, they would overtake or be overtaken by the keys around them."""
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            event.stop()
+            event.prevent_default()
+            await self.run_action(binding.action)
+            return
+        await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Marks for control characters; a long paste becomes a token that is expanded when sent."""

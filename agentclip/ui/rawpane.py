@@ -23,7 +23,7 @@ SLICE = 4 * 1024 * 1024
 PAUSE_S = 0.005
 STEP = 16
 """Columns of one step to the side."""
-_FATES = {LineFate.SHOWN: ("│", "seen-by-model"), LineFate.CHANGED: ("~", "changed"), LineFate.CUT: ("-", "not-sent")}
+_FATES = {LineFate.SHOWN: ("=", "seen-by-model"), LineFate.CHANGED: ("~", "changed"), LineFate.CUT: ("-", "not-sent")}
 
 
 class RawPane(Pane):
