@@ -43,7 +43,7 @@ class Settings:
     encoding: str | None = _setting("result.encoding", None, "Encoding of outputs that are not UTF-8")
     result_lines: int = _setting("result.lines", 200, "Lines of a result that the model reads", minimum=1)
     result_kb: int = _setting("result.kilobytes", 50, "Kilobytes of a result that the model reads", minimum=1)
-    theme: str = _setting("screen.theme", "agentclip-dark", "Theme of the screen")
+    theme: str = _setting("screen.theme", "dark", "Theme of the screen")
     sources: Mapping[str, str] = field(default_factory=dict)
     """Key to the file, variable or flag that set it; a key that is missing has its default."""
 
