@@ -99,13 +99,13 @@ class CancelButton(Bar, can_focus=True):
     def tell(self, *, busy: bool, stopping: bool, killing: bool) -> None:
         """The state of its ladder."""
         if killing:
-            text, color = "[ Killing…        ]", "exit-fail"
+            text, color = "[ Killing…     ]", "exit-fail"
         elif stopping:
-            text, color = "[ Stopping… kill Esc ]", "stopping"
+            text, color = "[ Stopping Esc ]", "stopping"
         elif busy:
-            text, color = "[ Cancel  Esc ]", "running"
+            text, color = "[ Cancel   Esc ]", "running"
         else:
-            text, color = "[ Cancel  Esc ]", "muted"
+            text, color = "[ Cancel   Esc ]", "muted"
         width = self.size.width
         style = self.ink[color] + (BOLD if busy or stopping else Style())
         if self.has_focus:

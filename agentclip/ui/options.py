@@ -13,7 +13,7 @@ from agentclip.results import Limits
 class ScreenOptions:
     """What the command line decides for the screen."""
 
-    theme: str = "agentclip-dark"
+    theme: str = "dark"
     first_screen: tuple[str, ...] | None = None
     """What to say when no model is configured; None when one is."""
     sandbox_label: str = "no sandbox"
