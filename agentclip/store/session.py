@@ -31,6 +31,9 @@ _logger = logging.getLogger(__name__)
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: sorts like the numbers, no letters that look alike."""
 
+_FREED_WITHIN_S = 1.0
+"""How long a dead holder's lock may last."""
+
 
 def new_id(now_s: float | None = None) -> str:
     """A name such as `260115-c4k92qx`: the UTC date, the time of day in steps of 84 ms, 15 random bits."""
@@ -193,19 +196,41 @@ class Session:
 def _locked(path: Path, identifier: str) -> int:
     """Take the lock and return its descriptor; the kernel frees it with the process, however that ends."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        pid = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
+    until = time.monotonic() + _FREED_WITHIN_S
+    while not _is_taken(fd):
+        holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip()
+        # A child that the dead holder forked has the lock too, until it becomes another program.
+        if not _is_alive(holder) and time.monotonic() < until:
+            time.sleep(0.01)
+            continue
         os.close(fd)
         raise SessionError(
-            f"session {identifier} is open in another agentclip (pid {pid})",
+            f"session {identifier} is open in another agentclip (pid {holder or 'unknown'})",
             hint="Close it there, or start a new session",
             code=ErrorCode.SESSION_BUSY,
-        ) from error
+        )
     os.ftruncate(fd, 0)
     os.pwrite(fd, b"%d\n" % os.getpid(), 0)
     return fd
+
+
+def _is_taken(fd: int) -> bool:
+    """Whether the lock is ours now."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except PermissionError:
+        return True
+    except (ValueError, ProcessLookupError, OverflowError):
+        return False
+    return True
 
 
 def _tighten(folder: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 from agentclip.agent.tool import Refusal, WantedRun, has_call_as_text, read_call
 from agentclip.events import Advised, AssistantReplied, CallAnswered, CommandStarted, TurnEnd
 from agentclip.messages import ToolCall
-from tests.agent.workbench import against, answers, assistant_messages
+from tests.agent.scripted import ScriptedModel, reply
+from tests.agent.workbench import against, answers, assistant_messages, bench
 from tests.fake_model.script import call, text
 
 BROKEN: tuple[tuple[str, str], ...] = (
@@ -198,10 +199,11 @@ async def test_an_explanation_in_a_fence_is_the_answer(tmp_path: Path) -> None:
 
 
 async def test_an_empty_answer_is_asked_for_again_and_never_stored(tmp_path: Path) -> None:
-    async with against(tmp_path, [text(""), text(" \n\n"), text("here")]) as (it, _):
+    model = ScriptedModel([reply(""), reply(" \n\n"), reply("here")])
+    async with bench(tmp_path, model) as it:
         assert (await it.agent.turn("go")).reason is TurnEnd.ANSWERED
         assert [event.message.text for event in it.of(AssistantReplied)] == ["here"]
-    async with against(tmp_path / "again", [text(""), text(""), text("")]) as (it, server):
+        model.script[:] = [reply("")] * 4
         end = await it.agent.turn("go")
         assert (end.reason, end.text) == (TurnEnd.FAILED, "the model answered with nothing")
-        assert len(server.requests) == 3
+        assert len(model.asked) == 6

@@ -153,6 +153,26 @@ def test_a_second_program_is_refused_with_the_pid_and_the_lock_dies_with_the_fir
         session.close()
 
 
+def test_a_lock_that_a_child_of_the_dead_holder_still_has_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    script = textwrap.dedent("""
+        import os, signal, sys, time
+        from pathlib import Path
+        from agentclip.events import Notice
+        from agentclip.store.session import Session
+        session = Session.create(Path(sys.argv[1]), "/project", "m", "0.1")
+        session.append(Notice("held"))
+        print(session.id, flush=True)
+        if os.fork() == 0:
+            time.sleep(0.3)  # a child between fork and exec
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """)
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.DEVNULL, check=False)
+    assert done.returncode == -signal.SIGKILL
+    (facts,) = list_sessions(tmp_path)
+    Session.open(tmp_path, facts.id).close()
+
+
 def test_a_child_process_does_not_hold_the_lock(tmp_path: Path) -> None:
     session = new_session(tmp_path)
     session.append(prompt("x"))
