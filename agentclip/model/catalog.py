@@ -30,7 +30,9 @@ class ModelChoice:
     api_base: str | None = None
     """`http://127.0.0.1:8080/v1`; None for the well-known endpoint that the name belongs to."""
     key: str | None = field(default=None, repr=False)
-    """A key from elsewhere than the environment; None to take the endpoint's own variable."""
+    """A key from elsewhere than the environment; None to take it from a variable."""
+    key_variable: str | None = None
+    """The variable that holds the key; None for the endpoint's own."""
     stall_timeout_s: float = 120.0
     images: bool = True
     """False when the model is known to take text only."""
@@ -57,7 +59,7 @@ def provider_settings(choice: ModelChoice, env: Mapping[str, str]) -> ProviderSe
         ConfigError: no such endpoint, not an address, the key is missing.
     """
     if not choice.model.strip():
-        raise ConfigError("no model is chosen", hint="pass --model NAME", code=ErrorCode.MISSING_KEY)
+        raise ConfigError("no model is chosen", hint="Pass --model NAME", code=ErrorCode.MISSING_KEY)
     model, provider = choice.model, None
     if choice.api_base:
         base = _clean_base(choice.api_base)
@@ -66,11 +68,13 @@ def provider_settings(choice: ModelChoice, env: Mapping[str, str]) -> ProviderSe
         provider, base = _endpoint_of(model, env)
     if provider is not None and model.startswith(f"{provider.prefix}/"):
         model = model.removeprefix(f"{provider.prefix}/")
-    variable = OWN_KEY_VARIABLE if provider is None else provider.key_variable
+    variable = choice.key_variable or (OWN_KEY_VARIABLE if provider is None else provider.key_variable)
     key = (choice.key if choice.key is not None else env.get(variable, "")).strip()
-    if not key and provider is not None and provider.key_variable:
+    if not key and (choice.key_variable or (provider is not None and provider.key_variable)):
         raise ConfigError(
-            f"no key for {provider.name}: {variable} is not set", hint=f"export {variable}=...", code=ErrorCode.MISSING_KEY
+            f"no key for {base if provider is None else provider.name}: {variable} is not set",
+            hint=f"Set it with: export {variable}=...",
+            code=ErrorCode.MISSING_KEY,
         )
     return ProviderSettings(
         model=clean(model),
@@ -94,7 +98,7 @@ def _endpoint_of(model: str, env: Mapping[str, str]) -> tuple[Provider, str]:
     if not candidates:
         raise ConfigError(
             f"nobody is known to serve the model {clean(model)}",
-            hint="pass --api-base URL, or write PROVIDER/NAME with one of "
+            hint="Pass --api-base URL, or write PROVIDER/NAME with one of "
             + ", ".join(provider.prefix for provider in PROVIDERS),
             code=ErrorCode.UNKNOWN_MODEL,
         )
@@ -111,7 +115,7 @@ def _clean_base(api_base: str) -> str:
     """
     base = clean(api_base).strip().rstrip("/").removesuffix("/chat/completions")
     if not base.startswith(("http://", "https://")) or _server(base) is None or not base.isprintable() or " " in base:
-        raise ConfigError(f"api base {clean(api_base)!r} is not an address", hint="write it as http://127.0.0.1:8080/v1")
+        raise ConfigError(f"api base {clean(api_base)!r} is not an address", hint="Write it as http://127.0.0.1:8080/v1")
     return base
 
 

@@ -123,7 +123,7 @@ def as_error(refusal: Refusal, settings: ProviderSettings) -> ModelError:
     if status == 413 or (status in {400, 422, 500} and CONTEXT_TOO_LONG.search(refusal.text)):
         return ModelError(
             f"the conversation is too long for {settings.model} ({status}){said}",
-            hint="start a new session, or choose a model with a larger context",
+            hint="Start a new session, or choose a model with a larger context",
             code=ErrorCode.CONTEXT_TOO_LONG,
         )
     if status == 429:
@@ -134,7 +134,7 @@ def as_error(refusal: Refusal, settings: ProviderSettings) -> ModelError:
     if status in {400, 404, 422} and UNKNOWN_MODEL.search(refusal.text):
         return ModelError(
             f"unknown model {settings.model} at {settings.api_base}{said}",
-            hint="choose another with --model",
+            hint="Choose another with --model",
             code=ErrorCode.UNKNOWN_MODEL,
         )
     return _address_error(refusal, said, settings)
@@ -143,13 +143,13 @@ def as_error(refusal: Refusal, settings: ProviderSettings) -> ModelError:
 def _key_error(status: int, said: str, settings: ProviderSettings) -> ModelError:
     variable = settings.key_variable or "the API key"
     if not settings.key:
-        code, message, hint = ErrorCode.MISSING_KEY, f"{settings.api_base} wants a key ({status}){said}", f"set {variable}"
+        code, message, hint = ErrorCode.MISSING_KEY, f"{settings.api_base} wants a key ({status}){said}", f"Set {variable}"
     elif status in {400, 402, 429}:
         code, message = ErrorCode.BAD_KEY, f"the account has no credit left ({status}){said}"
-        hint = f"add credit to it, or put another key into {variable}"
+        hint = f"Add credit to it, or put another key into {variable}"
     else:
         code, message = ErrorCode.BAD_KEY, f"{settings.api_base} refuses the key ({status}){said}"
-        hint = f"check {variable}"
+        hint = f"Check {variable}"
     return ModelError(message, hint=hint, code=code)
 
 
@@ -159,7 +159,7 @@ def _address_error(refusal: Refusal, said: str, settings: ProviderSettings) -> M
         what = "a web page" if refusal.is_page else _status_words(refusal.status)
         return ModelError(
             f"no chat completions at {settings.api_base}: it answers with {what}{said}",
-            hint="check --api-base; it usually ends with /v1",
+            hint="Check --api-base; it usually ends with /v1",
             code=ErrorCode.CONFIG,
         )
     return ModelError(f"the server refused the request ({_status_words(refusal.status)}){said}", code=ErrorCode.BAD_REQUEST)

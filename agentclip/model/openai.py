@@ -173,7 +173,7 @@ class OpenAIEndpoint:
         except (ValueError, RecursionError) as error:
             said = one_line(data, self.settings.key)[:80]
             message = f"the server's answer is not JSON: {said}" if said else "the server's answer is empty"
-            raise ModelError(message, hint="check --api-base", code=ErrorCode.SERVER_ERROR) from error
+            raise ModelError(message, hint="Check --api-base", code=ErrorCode.SERVER_ERROR) from error
         return value if isinstance(value, dict) else {}
 
 
@@ -228,10 +228,10 @@ def _reply(assembler: ReplyAssembler, notes: tuple[str, ...]) -> Reply:
 def _empty_answer(finish: str | None) -> ModelError:
     match finish:
         case "length":
-            text, hint = "the model used up its output limit without an answer", "ask for less at once"
+            text, hint = "the model used up its output limit without an answer", "Ask for less at once"
             return ModelError(text, hint=hint, code=ErrorCode.BAD_REQUEST)
         case "content_filter":
-            text, hint = "the provider's content filter stopped the answer", "say it in other words"
+            text, hint = "the provider's content filter stopped the answer", "Say it in other words"
             return ModelError(text, hint=hint, code=ErrorCode.BAD_REQUEST)
         case _:
             return ModelError("the model answered with nothing", code=ErrorCode.SERVER_ERROR)

@@ -16,9 +16,6 @@ import msgspec
 from agentclip.errors import ErrorCode
 from agentclip.messages import AssistantMessage, Conversation, Message, ToolMessage, ToolSpec, Usage, UserMessage
 
-BEAT_S = 3.0
-"""A worker with requests open says Beat this often: its loop is alive, however long the endpoint thinks."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
@@ -44,6 +41,8 @@ class Configure(msgspec.Struct, tag="configure", frozen=True):
     """The settings of the worker."""
 
     provider: ProviderSettings
+    beat_s: float
+    """With requests open it says Beat this often: its loop is alive, however long the endpoint thinks."""
 
 
 class Envelope(msgspec.Struct, omit_defaults=True, frozen=True):

@@ -83,6 +83,8 @@ class WorkerModel:
     async def _living(self) -> WorkerProcess:
         if self._closed:
             raise ModelError("the model is closed", code=ErrorCode.CANCELLED)
+        if self._worker is not None and self._worker.dead.is_set():
+            await self._worker.how_it_ended()
         self.start()
         assert self._worker is not None
         await self._worker.attach()
@@ -94,12 +96,12 @@ class WorkerModel:
         except TimeoutError:
             worker.kill()
             message = "the provider's process hangs and was ended; the next request starts another"
-            raise ModelError(message, hint=f"its log is {self.log}") from None
+            raise ModelError(message, hint=f"Its log is {self.log}") from None
 
     async def _death(self, worker: WorkerProcess) -> ModelError:
         if self._closed:
             return ModelError("the model was closed", code=ErrorCode.CANCELLED)
-        how, hint = await worker.how_it_ended(), f"its log is {self.log}"
+        how, hint = await worker.how_it_ended(), f"Its log is {self.log}"
         if worker.ready:
             return ModelError(f"the provider's process ended ({how}); the next request starts another", hint=hint)
         return ModelError(f"the provider's process does not start ({how})", hint=hint, code=ErrorCode.INTERNAL)

@@ -117,7 +117,7 @@ def _parse_line(path: Path, number: int, line: bytes) -> ScriptedReply:
         if not (reply.is_heading or reply.error or reply.cut or reply.hang or reply.text.strip() or reply.calls):
             raise ValueError("a reply needs `text`, `calls`, `error`, `cut` or `hang`")  # noqa: TRY301  one place adds the line
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
-        hint = "the module agentclip.model.replay says what a line may hold"
+        hint = "The module agentclip.model.replay says what a line may hold"
         raise ConfigError(f"{path}, line {number}: {error}", hint=hint) from error
     return reply
 
@@ -161,7 +161,7 @@ async def _end_otherwise(scripted: ScriptedReply) -> None:
         error = scripted.error
         raise ModelError(error.message, hint=error.hint, code=error.code, retry_after_s=error.retry_after_s)
     if scripted.cut:
-        raise ModelError("connection lost in the middle of the answer", hint="send it again", code=ErrorCode.NETWORK)
+        raise ModelError("connection lost in the middle of the answer", hint="Send it again", code=ErrorCode.NETWORK)
     if scripted.hang:
         await asyncio.Event().wait()
 

@@ -37,7 +37,7 @@ def headers(settings: ProviderSettings) -> dict[str, str]:
     if settings.key:
         if not (settings.key.isascii() and settings.key.isprintable()):
             raise ModelError(
-                "the key holds characters that no key has", hint=f"check {settings.key_variable}", code=ErrorCode.BAD_KEY
+                "the key holds characters that no key has", hint=f"Check {settings.key_variable}", code=ErrorCode.BAD_KEY
             )
         fields["Authorization"] = f"Bearer {settings.key}"
     return fields
@@ -45,7 +45,7 @@ def headers(settings: ProviderSettings) -> dict[str, str]:
 
 def connection_lost() -> ModelError:
     """The stream ended in the middle."""
-    return ModelError("connection lost in the middle of the answer", code=ErrorCode.NETWORK)
+    return ModelError("connection lost in the middle of the answer", hint="Send it again", code=ErrorCode.NETWORK)
 
 
 def transport_error(error: httpx.HTTPError | httpx.InvalidURL, settings: ProviderSettings) -> ModelError:
@@ -57,13 +57,13 @@ def transport_error(error: httpx.HTTPError | httpx.InvalidURL, settings: Provide
             return _connect_error(error, where)
         case httpx.ConnectTimeout():
             message = f"{where} did not answer within {settings.connect_timeout_s:g} s"
-            hint = "check the address and the network"
+            hint = "Check the address and the network"
         case httpx.TimeoutException():
             message = f"the server sent nothing for {settings.stall_timeout_s:g} s"
         case httpx.ProxyError():
-            message, hint = f"the proxy does not let us through: {said}", "check HTTPS_PROXY and HTTP_PROXY"
+            message, hint = f"the proxy does not let us through: {said}", "Check HTTPS_PROXY and HTTP_PROXY"
         case httpx.UnsupportedProtocol() | httpx.LocalProtocolError() | httpx.InvalidURL():
-            message, hint = f"{where} is not an address we can use: {said}", "set --api-base to http(s)://HOST/v1"
+            message, hint = f"{where} is not an address we can use: {said}", "Set --api-base to http(s)://HOST/v1"
             code = ErrorCode.CONFIG
         case httpx.DecodingError():
             message, code = f"the server's answer cannot be decoded: {said}", ErrorCode.SERVER_ERROR
@@ -75,13 +75,13 @@ def transport_error(error: httpx.HTTPError | httpx.InvalidURL, settings: Provide
 def _connect_error(error: BaseException, where: str) -> ModelError:
     causes = list(_causes(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        message, hint = f"the host of {where} is not known", "check --api-base and the network"
+        message, hint = f"the host of {where} is not known", "Check --api-base and the network"
     elif any(isinstance(cause, ssl.SSLError) for cause in causes):
-        message, hint = f"no secure connection to {where}: {one_line(str(error))}", "check the address, or set SSL_CERT_FILE"
+        message, hint = f"no secure connection to {where}: {one_line(str(error))}", "Check the address, or set SSL_CERT_FILE"
     elif any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        message, hint = f"{where} refuses the connection", "start the server, or check --api-base"
+        message, hint = f"{where} refuses the connection", "Start the server, or check --api-base"
     else:
-        message, hint = f"no connection to {where}: {one_line(str(error))}", "check --api-base and the network"
+        message, hint = f"no connection to {where}: {one_line(str(error))}", "Check --api-base and the network"
     return ModelError(message, hint=hint, code=ErrorCode.UNAVAILABLE)
 
 

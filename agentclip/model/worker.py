@@ -20,7 +20,6 @@ from agentclip.messages import Conversation
 from agentclip.model.base import CallPart, Part, ReasoningPart, Reply, TextPart
 from agentclip.model.openai import OpenAIEndpoint
 from agentclip.model.protocol import (
-    BEAT_S,
     Answered,
     Ask,
     Beat,
@@ -97,10 +96,10 @@ class Worker:
         if task.cancelled():
             self.say(Stopped(request_id))
 
-    async def beat(self) -> None:
+    async def beat(self, beat_s: float) -> None:
         """Show that the loop is alive as long as a request is open."""
         while True:
-            await asyncio.sleep(BEAT_S)
+            await asyncio.sleep(beat_s)
             if self.running:
                 self.say(Beat())
 
@@ -118,12 +117,12 @@ def as_message(request_id: int, part: Part) -> FromWorker:
             return Answered(request_id, message, usage, notes)
 
 
-async def serve(out: int, requests: BinaryIO, settings: ProviderSettings) -> None:
+async def serve(out: int, requests: BinaryIO, configure: Configure) -> None:
     """Serve until stdin closes."""
     loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as group:
-        worker = Worker(out, make_endpoint(settings), group)
-        group.create_task(worker.beat())
+        worker = Worker(out, make_endpoint(configure.provider), group)
+        group.create_task(worker.beat(configure.beat_s))
 
         def listen() -> None:
             # In a thread of its own, so that the end of stdin ends a process whose loop is stuck too.
@@ -144,7 +143,7 @@ def main() -> None:
     first = requests.readline()
     configure = read_to_worker(first) if first else None
     if isinstance(configure, Configure):
-        asyncio.run(serve(out, requests, configure.provider))
+        asyncio.run(serve(out, requests, configure))
 
 
 if __name__ == "__main__":

@@ -70,9 +70,10 @@ class WorkerProcess(asyncio.Protocol):
         self._partial = bytearray()
         self._writer: asyncio.WriteTransport | None = None
         self._reader: asyncio.ReadTransport | None = None
-        self._process, self._stdin, self._stdout = _spawn(log, python)
+        self._attaching = asyncio.Lock()
+        self._process, self._stdin, self._stdout = _spawn(log, python, settings.key_variable)
         with suppress(BrokenPipeError):  # dead already: the first request finds that out
-            os.write(self._stdin, line(Configure(settings)))
+            os.write(self._stdin, line(Configure(settings, patience.silence_s / 5)))
 
     @property
     def pid(self) -> int:
@@ -81,10 +82,11 @@ class WorkerProcess(asyncio.Protocol):
 
     async def attach(self) -> None:
         """Give the pipes to the running loop; a second call does nothing."""
-        if self._writer is None:
-            loop = asyncio.get_running_loop()
-            self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(self._stdin, "wb", 0))
-            self._reader, _ = await loop.connect_read_pipe(lambda: self, os.fdopen(self._stdout, "rb", 0))
+        async with self._attaching:
+            if self._writer is None:
+                loop = asyncio.get_running_loop()
+                self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(self._stdin, "wb", 0))
+                self._reader, _ = await loop.connect_read_pipe(lambda: self, os.fdopen(self._stdout, "rb", 0))
 
     @contextmanager
     def request(self, request_id: int, conversation: Conversation) -> Iterator[Inbox]:
@@ -133,25 +135,26 @@ class WorkerProcess(asyncio.Protocol):
             self._process.kill()
 
     async def close(self) -> None:
-        """End it: by closing its stdin, and by force when it does not go."""
+        """End it, once: by closing its stdin, and by force when it does not go."""
         try:
             self._close_stdin()
             await self._gone(self.patience.close_s)
         finally:
             self.kill()
-            if self._reader is not None:
-                self._reader.close()
-            elif not self.dead.is_set():
+            if self._reader is None:
                 os.close(self._stdout)
+            else:
+                self._reader.close()
             self.dead.set()
         await self._gone(self.patience.close_s)
 
     async def how_it_ended(self) -> str:
-        """`killed by SIGKILL`, `exit status 1`; for a process that closed its stdout."""
-        status = await self._gone(self.patience.close_s)
-        if status is None:
-            return "still running without its pipe"
-        return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+        """`killed by SIGKILL`, `exit status 1`; for a process that closed its stdout. Leaves none behind."""
+        await self._gone(self.patience.close_s)
+        self.kill()
+        status = await self._gone(self.patience.close_s) or 0
+        names = {number.value: number.name for number in signal.Signals}
+        return f"killed by {names.get(-status, f'signal {-status}')}" if status < 0 else f"exit status {status}"
 
     async def _gone(self, within_s: float) -> int | None:
         """Wait for the process' end and reap it; its return code, None when it still lives."""
@@ -162,10 +165,10 @@ class WorkerProcess(asyncio.Protocol):
         return self._process.poll()
 
     def _close_stdin(self) -> None:
-        if self._writer is not None:
-            self._writer.abort()
-        elif not self.dead.is_set():
+        if self._writer is None:
             os.close(self._stdin)
+        elif not self._writer.is_closing():
+            self._writer.abort()
 
     def _sort(self, message: FromWorker) -> None:
         match message:
@@ -200,7 +203,7 @@ def _ask_line(request_id: int, conversation: Conversation) -> bytes:
         return line(pack_ask(request_id, clean_conversation(conversation)))
 
 
-def _spawn(log: Path, python: str) -> tuple[subprocess.Popen[bytes], int, int]:
+def _spawn(log: Path, python: str, key_variable: str) -> tuple[subprocess.Popen[bytes], int, int]:
     """Start the process; it, our end of its stdin, our end of its stdout. Raises OSError."""
     make_private(log.parent)
     fresh = os.O_TRUNC if log.exists() and log.stat().st_size > MAX_LOG_BYTES else 0
@@ -215,7 +218,7 @@ def _spawn(log: Path, python: str) -> tuple[subprocess.Popen[bytes], int, int]:
             stdout=its_stdout,
             stderr=errors,
             cwd="/",
-            env=worker_environment(os.environ),
+            env=worker_environment(os.environ, key_variable),
             start_new_session=True,
         )
     except OSError:
@@ -227,6 +230,6 @@ def _spawn(log: Path, python: str) -> tuple[subprocess.Popen[bytes], int, int]:
     return process, our_stdin, our_stdout
 
 
-def worker_environment(env: Mapping[str, str]) -> dict[str, str]:
+def worker_environment(env: Mapping[str, str], key_variable: str) -> dict[str, str]:
     """Our environment without keys: the one key it needs comes by pipe."""
-    return {name: value for name, value in env.items() if name not in KEY_VARIABLES}
+    return {name: value for name, value in env.items() if name not in {*KEY_VARIABLES, key_variable}}

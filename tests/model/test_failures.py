@@ -45,7 +45,7 @@ TOO_LONG = [
 def test_a_context_that_is_too_long_is_recognised(status: int, body: dict[str, Any]) -> None:
     code, text = error_of(status, body)
     assert code is ErrorCode.CONTEXT_TOO_LONG
-    assert "start a new session" in text
+    assert "Start a new session" in text
 
 
 def test_413_without_a_body_is_too_long() -> None:
@@ -55,8 +55,8 @@ def test_413_without_a_body_is_too_long() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "code", "words"),
     [
-        (401, said("Incorrect API key"), ErrorCode.BAD_KEY, "refuses the key (401): Incorrect API key. check EXAMPLE_API_KEY"),
-        (403, said("Forbidden"), ErrorCode.BAD_KEY, "check EXAMPLE_API_KEY"),
+        (401, said("Incorrect API key"), ErrorCode.BAD_KEY, "refuses the key (401): Incorrect API key. Check EXAMPLE_API_KEY"),
+        (403, said("Forbidden"), ErrorCode.BAD_KEY, "Check EXAMPLE_API_KEY"),
         (402, said("Insufficient Balance"), ErrorCode.BAD_KEY, "no credit left"),
         (429, said("You exceeded", code="insufficient_quota"), ErrorCode.BAD_KEY, "no credit left"),
         (429, said("Too many"), ErrorCode.RATE_LIMIT, "rate limit: Too many"),
@@ -67,7 +67,7 @@ def test_413_without_a_body_is_too_long() -> None:
             "unknown model m-1 at https://api.example.com/v1",
         ),
         (404, {"error": 'model "m-1" not found, try pulling it first'}, ErrorCode.UNKNOWN_MODEL, "try pulling it first"),
-        (400, said("m-1 is not a valid model ID"), ErrorCode.UNKNOWN_MODEL, "choose another with --model"),
+        (400, said("m-1 is not a valid model ID"), ErrorCode.UNKNOWN_MODEL, "Choose another with --model"),
         (404, b"404 page not found", ErrorCode.CONFIG, "it usually ends with /v1"),
         (404, {"detail": "Not Found"}, ErrorCode.CONFIG, "Not Found"),
         (405, b"", ErrorCode.CONFIG, "405 Method Not Allowed"),
@@ -97,7 +97,7 @@ def test_without_a_key_the_variable_to_set_is_named() -> None:
     keyless = ProviderSettings("m-1", "http://127.0.0.1:1/v1", key_variable="AGENTCLIP_API_KEY")
     code, text = error_of(401, said("no"), keyless)
     assert code is ErrorCode.MISSING_KEY
-    assert text.endswith("set AGENTCLIP_API_KEY")
+    assert text.endswith("Set AGENTCLIP_API_KEY")
 
 
 def test_the_words_of_the_server_are_one_short_printable_line_without_the_key() -> None:

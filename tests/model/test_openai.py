@@ -301,7 +301,7 @@ async def test_a_refused_connection_says_what_to_do() -> None:
         port = unused.getsockname()[1]
     error = await failure_of(OpenAIEndpoint(ProviderSettings("m", f"http://127.0.0.1:{port}/v1")))
     assert error.code is ErrorCode.UNAVAILABLE
-    assert str(error) == f"http://127.0.0.1:{port}/v1 refuses the connection. start the server, or check --api-base"
+    assert str(error) == f"http://127.0.0.1:{port}/v1 refuses the connection. Start the server, or check --api-base"
 
 
 async def test_an_unknown_host_says_what_to_do() -> None:
@@ -340,7 +340,7 @@ def full_backlog() -> Iterator[str]:
 async def test_a_key_that_fits_no_header_is_named(server: FakeModel, key: str) -> None:
     settings = ProviderSettings("m", server.url, key=key, key_variable="FAKE_API_KEY")
     error = await failure_of(OpenAIEndpoint(settings))
-    assert (error.code, error.hint) == (ErrorCode.BAD_KEY, "check FAKE_API_KEY")
+    assert (error.code, error.hint) == (ErrorCode.BAD_KEY, "Check FAKE_API_KEY")
 
 
 async def test_an_address_that_is_none_is_named() -> None:
