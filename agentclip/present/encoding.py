@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 import locale
+import re
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -26,6 +28,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16"),
 )
+# Halves of a surrogate pair and NUL as two bytes: no UTF-8, but written by programs that think they write it (Java, for one).
+_ALMOST_UTF8 = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]|\xc0\x80")
 # What people's files and programs are really in, for the detector to choose from: with all 80 code pages it takes two
 # Chinese characters for Thai, and Russian for the Macintosh's. Code pages of other scripts than Latin only count when most
 # letters are beyond ASCII, as in the languages that they are for.
@@ -33,6 +37,8 @@ _EAST_ASIAN = ("gb18030", "big5", "cp932", "euc-jp", "cp949")
 _LATIN = ("windows-1252", "windows-1250")
 _OTHER_SCRIPTS = ("windows-1251", "koi8-r", "windows-1253", "windows-1255", "windows-1256")
 _OTHER_SCRIPT_SHARE = 0.35
+_NOT_ASCII = bytes(range(0x80, 0x100))
+_ASCII_LETTERS = string.ascii_letters.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +83,13 @@ def decode(data: bytes, codec: str, *, whole: bool, errors: str = "strict") -> s
 
 
 def iconv_name(sample: bytes) -> str:
-    """The encoding that iconv should try on bytes which are not UTF-8; one in which every byte is something, at worst."""
-    few = _count_utf8(sample, whole=False)[0] < FEW_STRAY_BYTES
+    """The encoding that iconv should try on bytes which are not UTF-8: latin1, in which every byte means something, at worst.
+
+    Empty for UTF-8 with a few broken places, which no other encoding would mend.
+    """
+    if _is_almost_utf8(sample, whole=False) or _is_broken_utf8(sample, whole=False)[1]:
+        return ""
+    few = _beyond_ascii(sample) < FEW_STRAY_BYTES
     return "latin1" if few else _detect(sample, whole=False).label or "latin1"
 
 
@@ -95,10 +106,10 @@ def declared_by(environment: Mapping[str, str]) -> str | None:
 
 
 def is_known(encoding: str) -> bool:
-    """Whether it names an encoding of text whose line end is the byte of ASCII's."""
+    """Whether it names an encoding of text in which a line end and a backslash are the bytes that they are in ASCII."""
     try:
-        return b"a\n".decode(encoding) == "a\n"
-    except (LookupError, UnicodeError):
+        return b"a\\b\n".decode(encoding) == "a\\b\n"
+    except (LookupError, ValueError):
         return False
 
 
@@ -112,24 +123,37 @@ def _by_mark(sample: bytes) -> Verdict | None:
 
 def _not_utf8(sample: bytes, *, whole: bool, declared: str | None) -> Verdict:
     """The verdict on bytes that do not decode as UTF-8."""
-    stray, characters = _count_utf8(sample, whole=whole)
+    if _is_almost_utf8(sample, whole=whole):
+        return TEXT
+    stray, broken = _is_broken_utf8(sample, whole=whole)
     few = stray <= FEW_STRAY_BYTES or stray < MAX_STRAY_SHARE * len(sample)
-    if few and characters >= stray:
+    if few and broken:
         return TEXT
     if has_clear_magic(sample):
         return TEXT if stray < MAX_STRAY_SHARE * len(sample) else BINARY
     if declared and is_known(declared) and decode(sample, declared, whole=whole) is not None:
         return Verdict(declared, declared.lower().replace("_", "-"))
-    if stray >= FEW_STRAY_BYTES and (guess := _detect(sample, whole=whole)).codec:
+    if _beyond_ascii(sample) >= FEW_STRAY_BYTES and (guess := _detect(sample, whole=whole)).codec:
         return guess
     return TEXT if few else BINARY
 
 
-def _count_utf8(sample: bytes, *, whole: bool) -> tuple[int, int]:
-    """Bytes that are not UTF-8, and characters beyond ASCII that are."""
-    kept = decode(sample, UTF8, whole=whole, errors="ignore") or ""
-    characters = sum(1 for character in kept if character > "\x7f")
-    return len(sample) - len(kept.encode()), characters
+def _is_almost_utf8(sample: bytes, *, whole: bool) -> bool:
+    return decode(_ALMOST_UTF8.sub(b"", sample), UTF8, whole=whole) is not None
+
+
+def _is_broken_utf8(sample: bytes, *, whole: bool) -> tuple[int, bool]:
+    """Bytes that are not UTF-8, and whether the rest shows that UTF-8 was meant.
+
+    By chance a third of the characters of GBK look like the two-byte characters of UTF-8: hence twice as many.
+    """
+    kept = (decode(sample, UTF8, whole=whole, errors="ignore") or "").encode()
+    stray = len(sample) - len(kept)
+    return stray, _beyond_ascii(kept) > 2 * stray
+
+
+def _beyond_ascii(sample: bytes) -> int:
+    return len(sample) - len(sample.translate(None, _NOT_ASCII))
 
 
 def _detect(sample: bytes, *, whole: bool) -> Verdict:
@@ -137,10 +161,10 @@ def _detect(sample: bytes, *, whole: bool) -> Verdict:
     # Importing the detector costs 50 ms, and one output in thousands needs it.
     import chardet  # noqa: PLC0415  a last resort must not slow every start
 
-    beyond = sum(byte > 0x7F for byte in sample)
-    letters = beyond + sum(chr(byte).isalpha() for byte in sample if byte <= 0x7F)
+    beyond = _beyond_ascii(sample)
+    letters = beyond + len(sample) - len(sample.translate(None, _ASCII_LETTERS))
     others = _OTHER_SCRIPTS if beyond > _OTHER_SCRIPT_SHARE * letters else ()
-    found = chardet.detect(sample, include_encodings=[*_EAST_ASIAN, *_LATIN, *others], no_match_encoding="utf-8")
+    found = chardet.detect(sample, include_encodings=[UTF8, *_EAST_ASIAN, *_LATIN, *others], no_match_encoding=UTF8)
     name = (found["encoding"] or "").lower()
     if not name or name == UTF8 or decode(sample, name, whole=whole) is None:
         return BINARY

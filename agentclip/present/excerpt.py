@@ -54,7 +54,7 @@ class Excerpt:
     kind: Kind | None = None
     """What a binary stream is; None for text."""
     hint: str = ""
-    """The encoding to try by hand; empty when every byte could be read."""
+    """The encoding to try by hand on what could not be read; empty when there is nothing to try."""
     missing: str = ""
     """Why the file could not be read; empty when it could."""
 

@@ -39,7 +39,8 @@ def stream_notes(part: Excerpt, path: str, *, stream: str = "") -> list[str]:
     if part.stray:
         places = "1 place" if part.stray == 1 else f"{part.stray} places"
         expected = part.verdicts[0].label or "UTF-8"
-        notes.append(f"[{about}not {expected} in {places}, shown as \ufffd. Use: iconv -f {part.hint} -t utf-8 {name}]")
+        advice = f". Use: iconv -f {part.hint} -t utf-8 {name}" if part.hint else ""
+        notes.append(f"[{about}not {expected} in {places}, shown as \ufffd{advice}]")
     # A file of the old Macintosh's line ends looks like one line redrawn over and over.
     if part.total_lines == 1 and not part.ended and part.head and part.head[0].redrawn:
         notes.append(f"[carriage returns without line ends, only the last state is shown. Use: tr '\\r' '\\n' < {name}]")

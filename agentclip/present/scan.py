@@ -40,11 +40,12 @@ class Spool:
 
     def __init__(self, path: str, size: int) -> None:
         # A spool is ours, but a named pipe in its place must not hang us.
-        self._file = io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
-        about = os.fstat(self._file.fileno())
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            self._file.close()
+            os.close(descriptor)
             raise OSError(errno.EINVAL, "not a regular file", path)
+        self._file = io.FileIO(descriptor)
         self.size = min(size, about.st_size)
         """Bytes of the result that are there."""
         self._position = 0

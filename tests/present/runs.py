@@ -60,7 +60,8 @@ class Run:
         """Write the spools and return the result."""
         stages = [stage for pipeline in self.pipelines for stage in pipeline]
         chain = Chain(
-            "a test's line", tuple(Pipeline(Join.ALWAYS, False, tuple(map(_planned, stages))) for stages in self.pipelines)
+            "a test's line",
+            tuple(Pipeline(Join.ALWAYS, negated=False, stages=tuple(map(_planned, stages))) for stages in self.pipelines),
         )
         stdout = _spool(folder / f"cmd-{self.number}.txt", self.stdout)
         return ChainResult(
