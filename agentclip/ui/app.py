@@ -58,6 +58,7 @@ class ChatApp(App[int], inherit_bindings=False):
         Binding("f12", "maximise", "maximise the pane", id="pane.maximise", priority=True),
         Binding("escape", "escape", "close, else cancel; again: kill", id="run.escape", priority=True),
         Binding("ctrl+c", "interrupt", "copy, else cancel, else clear, else twice to quit", id="app.interrupt", priority=True),
+        Binding("ctrl+d", "end_of_file", "quit when the prompt is empty", id="app.quit"),
         Binding("alt+up", "run(-1)", "previous run", id="run.previous", priority=True),
         Binding("alt+down", "run(1)", "next run", id="run.next", priority=True),
     ]
@@ -172,7 +173,8 @@ class ChatApp(App[int], inherit_bindings=False):
             self._ticker.resume()
         else:
             self._ticker.pause()
-        self.board.draw(self._agent_view(), self.options.clock())
+        view = AgentView.of(self.agent, self.options.sandbox_label, killing=self._killing)
+        self.board.draw(view, self.options.clock())
         self._frame_cost_s = time.perf_counter() - began
         if busy and self.state.phase is Phase.IDLE:
             self.plan_frame()
@@ -180,11 +182,6 @@ class ChatApp(App[int], inherit_bindings=False):
     def _tick(self) -> None:
         self.state.tick(self.options.clock())
         self.plan_frame()
-
-    def _agent_view(self) -> AgentView:
-        agent, sandbox = self.agent, self.options.sandbox_label
-        names = agent.title, agent.model_name, sandbox
-        return AgentView(*names, agent.running, agent.stopping, self._killing, agent.queue)
 
     def on_resize(self, event: events.Resize) -> None:
         """Another size of the terminal."""
@@ -210,10 +207,6 @@ class ChatApp(App[int], inherit_bindings=False):
             self.agent.submit(text)
         self.board.chat.follow()
         self.plan_frame()
-
-    def on_prompt_end_of_file(self) -> None:
-        """Ctrl+D."""
-        self._quit(0)
 
     def on_prompt_follow(self) -> None:
         """End on an empty box."""
@@ -317,6 +310,11 @@ class ChatApp(App[int], inherit_bindings=False):
         else:
             self._quit_until_s = self.options.clock() + QUIT_WINDOW_S
             self._say("Ctrl+C again to quit")
+
+    def action_end_of_file(self) -> None:
+        """Ctrl+D."""
+        if not self.board.prompt.text:
+            self._quit(0)
 
     def action_run(self, step: int) -> None:
         """Alt+Up, Alt+Down: another run; behind the newest: follow again."""

@@ -1,6 +1,6 @@
 """All widgets of the screen, what of them is in view, and what they say of the session.
 
-In: the session's state, what the agent says of itself, a size. Out: a drawn screen. Must not know: keys, the agent's methods.
+In: the session's state, what the agent says of itself, a size. Out: a drawn screen. Must not know: keys; it asks nothing of the agent.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from textual.widget import Widget
 
 from agentclip.results import Limits
+from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.bars import Bar, CancelButton, RunHead, Status, StatusLine, Tabs, TextLine
 from agentclip.ui.format import clock, plural
 from agentclip.ui.layout import LABELS, Arrangement, PaneName, Split, arrange
@@ -37,6 +38,11 @@ class AgentView:
     stopping: bool
     killing: bool
     queue: tuple[str, ...]
+
+    @classmethod
+    def of(cls, agent: AgentApi, sandbox: str, *, killing: bool) -> AgentView:
+        """Now."""
+        return cls(agent.title, agent.model_name, sandbox, agent.running, agent.stopping, killing, agent.queue)
 
 
 class Board:

@@ -35,8 +35,8 @@ class Pane(ScrollView, can_focus=True):
         super().__init__(id=pane_id)
         self.ink = ink
         self.following = self.ALIVE
-        self._seen = 0
-        """Rows there were when following ended."""
+        self._seen: int | None = None
+        """Rows there were when the person scrolled up; None when that is not why we do not follow."""
         self._steering = False
         """We scroll, not the person."""
         self._pointed: int | None = None
@@ -73,7 +73,7 @@ class Pane(ScrollView, can_focus=True):
     @property
     def new_rows(self) -> int:
         """Rows that came since the person scrolled up."""
-        return 0 if self.following or not self.ALIVE else max(0, self.total_rows() - self._seen)
+        return 0 if self.following or self._seen is None or not self.ALIVE else max(0, self.total_rows() - self._seen)
 
     def rows_changed(self) -> None:
         """Call after the content changed: takes the new size, follows, draws."""

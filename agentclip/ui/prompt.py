@@ -27,11 +27,12 @@ class Prompt(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", "send", id="prompt.send", show=False),
         Binding("ctrl+j,shift+enter,alt+enter", "newline", "new line", id="prompt.newline", show=False),
-        Binding("ctrl+d", "end_of_file", "quit when empty", id="prompt.quit", show=False),
         Binding("pageup", "app.scroll(-1, 'chat')", "scroll Chat up", id="chat.page_up", show=False),
         Binding("pagedown", "app.scroll(1, 'chat')", "scroll Chat down", id="chat.page_down", show=False),
         Binding("shift+pageup", "app.scroll(-1, 'raw', 'model')", "scroll both layers up", id="layers.page_up", show=False),
-        Binding("shift+pagedown", "app.scroll(1, 'raw', 'model')", "scroll both layers down", id="layers.page_down", show=False),
+        Binding(
+            "shift+pagedown", "app.scroll(1, 'raw', 'model')", "scroll both layers down", id="layers.page_down", show=False
+        ),
     ]
 
     class Sent(Message):
@@ -40,9 +41,6 @@ class Prompt(TextArea):
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
-
-    class EndOfFile(Message):
-        """Ctrl+D on an empty box."""
 
     class Follow(Message):
         """End on an empty box: to the end of Chat."""
@@ -86,13 +84,6 @@ class Prompt(TextArea):
         """A new line in the text."""
         self.insert("\n")
 
-    def action_end_of_file(self) -> None:
-        """Quit on an empty box, else delete to the right."""
-        if self.text:
-            self.action_delete_right()
-        else:
-            self.post_message(self.EndOfFile())
-
     def action_cursor_line_end(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  the signature is Textual's
         """End: of the line, on an empty box of Chat."""
         if self.text:
@@ -131,10 +122,14 @@ class Prompt(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         """Bindings act here and now: bubbling up to the app, they would overtake or be overtaken by the keys around them."""
-        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+        bindings = self._bindings.key_to_bindings.get(event.key, ())
+        action = bindings[0].action if bindings else ""
+        if event.key == "ctrl+d" and not self.text:
+            action = "app.end_of_file"
+        if action:
             event.stop()
             event.prevent_default()
-            await self.run_action(binding.action)
+            await self.run_action(action)
             return
         await super()._on_key(event)
 

@@ -67,6 +67,7 @@ class RawPane(Pane):
         self._pointed = None
         # A living run is watched at its end, a finished one read from its beginning.
         self.following = run is None or run.finished is None
+        self._seen = None
         self._steering = True
         self.scroll_to(y=0, animate=False, force=True)
         self._steering = False
@@ -122,6 +123,8 @@ class RawPane(Pane):
 
     def action_aside(self, direction: int) -> None:
         """To the left or right, as far as the lines in view go."""
+        for row in range(self.first_row, min(self.first_row + self.view_height, self.total_rows())):
+            self.strip_at(row)
         furthest = max(0, self._widest - (self.columns - self.GUTTER))
         self.left = min(max(0, self.left + direction * STEP), max(furthest, self.left if direction < 0 else 0))
         self.rows_changed()

@@ -1,4 +1,4 @@
-"""An agent that publishes what a test tells it, with real spool files. Stands in for the loop where a test is about the screen alone."""
+"""An agent that publishes what a test tells it, with real spool files: for tests that are about the screen alone."""
 
 from __future__ import annotations
 

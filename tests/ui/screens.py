@@ -1,0 +1,52 @@
+"""What tests ask of a running screen: its text, and that it becomes what they wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.pilot import Pilot
+
+from agentclip.ui.app import ChatApp
+from agentclip.ui.options import ScreenOptions
+from agentclip.ui.pane import Pane
+from tests.ui.scripted import ScriptedAgent
+
+
+def make_app(agent: ScriptedAgent, **options: object) -> ChatApp:
+    return ChatApp(agent, ScreenOptions(**options))  # type: ignore[arg-type]  # options of the test
+
+
+def screen_rows(app: ChatApp) -> list[str]:
+    """The whole screen as it would be printed, row by row."""
+    width, height = app.size
+    strips = app.screen._compositor.render_strips(app.size)  # noqa: SLF001  no public way to read the screen's text
+    assert len(strips) == height
+    rows = [strip.text for strip in strips]
+    assert all(strip.cell_length == width for strip in strips)
+    return rows
+
+
+def screen_text(app: ChatApp) -> str:
+    return "\n".join(screen_rows(app))
+
+
+def pane_rows(pane: Pane) -> list[str]:
+    """The rows of a pane that are in view, without their background."""
+    last = min(pane.first_row + pane.view_height, pane.total_rows())
+    return [pane.strip_at(row).text for row in range(pane.first_row, last)]
+
+
+async def until(pilot: Pilot[int], condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
+    """Wait for a condition, and then for everything to be drawn."""
+    app = pilot.app
+    assert isinstance(app, ChatApp)
+    waited_s = 0.0
+    while not (condition() and app.quiet):
+        assert waited_s < timeout_s, screen_text(app)
+        await pilot.pause(0.02)
+        waited_s += 0.02
+    await pilot.pause()
+
+
+async def drawn(pilot: Pilot[int]) -> None:
+    await until(pilot, lambda: True)

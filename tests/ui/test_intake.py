@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from agentclip.ui.intake import BURST, Intake, Pasted
+
+START, END = b"\x1b[200~", b"\x1b[201~"
+
+
+def take(*chunks: bytes) -> list[str | Pasted]:
+    intake = Intake()
+    return [piece for chunk in chunks for piece in intake.feed(chunk)]
+
+
+def test_keys_pass_as_they_are() -> None:
+    assert take(b"abc\r", b"\x1b[A") == ["abc\r", "\x1b[A"]
+
+
+def test_a_paste_with_marks_is_one_piece_whatever_it_contains() -> None:
+    assert take(b"x" + START + b"a\r\n\x1b[2J\x1b" + END + b"y") == ["x", Pasted("a\r\n\x1b[2J\x1b"), "y"]
+
+
+@pytest.mark.parametrize("cut", range(1, 24))
+def test_a_paste_may_come_in_any_two_parts(cut: int) -> None:
+    data = START + "ab\n中c".encode() + END + b"z"
+    pieces = take(data[:cut], data[cut:])
+    pasted = "".join(piece.text for piece in pieces if isinstance(piece, Pasted))
+    typed = "".join(piece for piece in pieces if isinstance(piece, str))
+    whole = typed.replace("\x1b[200~", "").replace("\x1b[201~", "") + pasted
+    assert sorted(whole) == sorted("ab\n中cz")
+
+
+def test_a_paste_keeps_its_state_over_many_reads() -> None:
+    assert take(START, b"a" * 10, b"b" * 10, END) == [Pasted("a" * 10 + "b" * 10)]
+
+
+def test_a_burst_without_marks_is_a_paste_and_its_last_line_end_is_enter() -> None:
+    burst = b"line\r" * BURST
+    assert take(burst) == [Pasted(("line\r" * BURST)[:-1]), "\r"]
+
+
+def test_alt_enter_of_old_terminals_is_known() -> None:
+    assert take(b"a\x1b\rb") == ["a\x1b[13;3ub"]
+
+
+def test_bytes_that_are_no_text_and_torn_mouse_reports_are_dropped() -> None:
+    assert take(b"a\xff\xfeb[<35;10;20Mc") == ["abc"]
+    assert take(b"\x1b[<35;10;20M") == ["\x1b[<35;10;20M"]
+
+
+def test_a_character_torn_between_two_reads_is_whole() -> None:
+    data = "中".encode()
+    assert take(data[:1], data[1:]) == ["中"]
