@@ -190,7 +190,7 @@ class ChatApp(App[int], inherit_bindings=False):
     def _lay_out(self, size: tuple[int, int] | None = None) -> None:
         board = self.board
         board.lay_out(size or (self.size.width, self.size.height), self.query_one("#right"))
-        if self.focused is not None and not self.focused.display and not board.arrangement.too_small:
+        if not board.arrangement.too_small and (self.focused is None or not self.focused.display):
             board.prompt.focus()
         self.call_after_refresh(self._frame)
 

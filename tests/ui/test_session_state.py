@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from agentclip.events import (
@@ -107,11 +105,3 @@ def test_markup_in_names_and_errors_is_text(state: SessionState, agent: Scripted
     text = "\n".join(rows(state))
     assert "echo '[red]x[/]' ␛]0;owned␇" in text
     assert "bad [/] ␛[2J path /tmp/[WIP]-x" in text
-
-
-def test_ten_thousand_messages_are_taken_without_being_drawn(tmp_path: Path) -> None:
-    state = SessionState()
-    for number in range(5000):
-        tell(state, TurnStarted(UserMessage(f"ask {number}")), AssistantReplied(AssistantMessage(f"answer **{number}**")))
-    assert len(state.items) == 10_000
-    assert tmp_path.exists()
