@@ -11,11 +11,15 @@ one reply, taken in order, one per request:
 | `text`      | streamed in word-sized parts                                                                   |
 | `reasoning` | streamed before the text                                                                       |
 | `calls`     | `{"command": "...", "stdin": "...", "timeout_s": 5}`, or raw `{"name": "run", "arguments": ""}`  |
-| `delay_s`   | seconds to wait before each part; 0 when absent                                                |
+| `delay_s`   | seconds to wait before each word; 0 when absent                                                |
+| `pause_s`   | seconds to wait before the first part, as if thinking; 0 when absent                           |
 | `error`     | `{"code": "RATE_LIMIT", "message": "...", "hint": "...", "retry_after_s": 2}` instead of a reply |
 | `cut`       | true: the connection is lost after the parts, no reply comes                                   |
 | `hang`      | true: nothing more comes after the parts                                                       |
 | `usage`     | `{"input_tokens": 10, "output_tokens": 2}`; unknown when absent                                 |
+
+`{full_output}` in a `command` becomes the path that the newest `Full output: PATH` line of the conversation names, quoted
+for the shell: a recording cannot know it, a model would have read it.
 
 After the last line every request is answered with `[end of recording]`.
 """
@@ -26,6 +30,7 @@ import asyncio
 import itertools
 import json
 import re
+import shlex
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +38,13 @@ from pathlib import Path
 import msgspec
 
 from agentclip.errors import ConfigError, ErrorCode, ModelError
-from agentclip.messages import AssistantMessage, Conversation, ToolCall, Usage
+from agentclip.messages import AssistantMessage, Conversation, ToolCall, ToolMessage, Usage
 from agentclip.model.base import CallPart, Model, Part, ReasoningPart, Reply, TextPart
 from agentclip.model.wire import call_ids, clean
 
 PREFIX = "replay:"
 END_OF_RECORDING = "[end of recording]"
+FULL_OUTPUT = re.compile(r"^Full output: (.+)$", re.MULTILINE)
 DEMO = Path(__file__).parent / "recordings" / "demo.jsonl"
 
 
@@ -71,6 +77,7 @@ class ScriptedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reasoning: str = ""
     calls: tuple[ScriptedCall, ...] = ()
     delay_s: float = 0.0
+    pause_s: float = 0.0
     error: ScriptedError | None = None
     cut: bool = False
     hang: bool = False
@@ -144,8 +151,10 @@ class ReplayModel:
         scripted = self.recording.replies[self._next]
         self._next += 1
         calls = _tool_calls(scripted, conversation)
+        await asyncio.sleep(scripted.pause_s)
         for part in _parts(scripted, calls):
-            await asyncio.sleep(scripted.delay_s)
+            if not isinstance(part, CallPart):  # nobody reads a call word by word
+                await asyncio.sleep(scripted.delay_s)
             yield part
         await _end_otherwise(scripted)
         message = AssistantMessage(clean(scripted.text), calls, clean(scripted.reasoning))
@@ -169,13 +178,22 @@ async def _end_otherwise(scripted: ScriptedReply) -> None:
 def _tool_calls(scripted: ScriptedReply, conversation: Conversation) -> tuple[ToolCall, ...]:
     taken = call_ids(conversation)
     free = (call_id for n in itertools.count(1) if (call_id := f"replay{n:03d}") not in taken)
-    return tuple(ToolCall(call_id, *_name_and_arguments(call)) for call_id, call in zip(free, scripted.calls, strict=False))
+    path = shlex.quote(_full_output(conversation))
+    written = (_name_and_arguments(call, path) for call in scripted.calls)
+    return tuple(ToolCall(call_id, name, arguments) for call_id, (name, arguments) in zip(free, written, strict=False))
 
 
-def _name_and_arguments(call: ScriptedCall) -> tuple[str, str]:
-    if call.name is not None:
-        return clean(call.name), clean(call.arguments or "")
-    arguments = {"command": call.command, "stdin": call.stdin, "timeout_s": call.timeout_s}
+def _full_output(conversation: Conversation) -> str:
+    """The path that the newest truncated output names; empty when there is none."""
+    answers = (message.text for message in reversed(conversation.messages) if isinstance(message, ToolMessage))
+    return next((found[1] for text in answers if (found := FULL_OUTPUT.search(text))), "")
+
+
+def _name_and_arguments(call: ScriptedCall, full_output: str) -> tuple[str, str]:
+    if call.command is None:
+        return clean(call.name or ""), clean(call.arguments or "")
+    command = call.command.replace("{full_output}", full_output)
+    arguments = {"command": command, "stdin": call.stdin, "timeout_s": call.timeout_s}
     given = {key: value for key, value in arguments.items() if value is not None}
     return "run", json.dumps(given, ensure_ascii=False)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agentclip.errors import ConfigError
-from agentclip.messages import Conversation, UserMessage
+from agentclip.messages import AssistantMessage, Conversation, ToolCall, ToolMessage, UserMessage
 from agentclip.model.base import Reply
-from agentclip.model.replay import DEMO, END_OF_RECORDING, ReplayModel, read_recording
+from agentclip.model.replay import END_OF_RECORDING, ReplayModel
 
 HELLO = Conversation("", (UserMessage("hello"),), ())
 
@@ -87,9 +87,10 @@ def test_a_recording_without_replies_is_refused(tmp_path: Path) -> None:
         ReplayModel(recording(tmp_path, '{"title": "nothing"}'))
 
 
-def test_the_demo_ships_and_is_paced_for_a_person() -> None:
-    demo = read_recording(DEMO)
-    assert demo.title
-    words = sum(reply.delay_s * (len(reply.text.split()) + 4 * len(reply.calls)) for reply in demo.replies)
-    assert 8 < words < 30
-    assert demo.replies[-1].calls == ()
+async def test_the_path_of_a_truncated_output_is_put_into_a_command(tmp_path: Path) -> None:
+    answers = [ToolMessage(f"c{n}", f"1\nFull output: /tmp/a b/cmd-{n}.txt\n[exit:0 | 1ms]") for n in (1, 2)]
+    asked = [AssistantMessage("", (ToolCall(answer.tool_call_id, "run", "{}"),)) for answer in answers]
+    history = (UserMessage("hi"), asked[0], answers[0], asked[1], answers[1])
+    model = ReplayModel(recording(tmp_path, '{"calls": [{"command": "wc -l {full_output}"}]}'))
+    (reply,) = [part async for part in model.reply(Conversation("", history, ())) if isinstance(part, Reply)]
+    assert json.loads(reply.message.tool_calls[0].arguments) == {"command": "wc -l '/tmp/a b/cmd-2.txt'"}
