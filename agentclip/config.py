@@ -39,6 +39,10 @@ class Settings:
     timeout_s: int = _setting("run.timeout_s", 120, "Time limit of a command that names none", minimum=1)
     max_timeout_s: int = _setting("run.max_timeout_s", 3600, "Highest timeout_s the model may ask for", minimum=1)
     spool_limit_mb: int = _setting("run.spool_limit_mb", 256, "Output kept of one stream of one run", minimum=1)
+    max_memory_mb: int = _setting("run.max_memory_mb", 0, "Address space of one process; 0 for no limit", minimum=0)
+    max_processes: int = _setting(
+        "run.max_processes", 0, "Processes of the user (no effect for root); 0 for no limit", minimum=0
+    )
     pass_env: tuple[str, ...] = _setting("run.pass_env", (), "Withheld variables that commands may see", project=False)
     encoding: str | None = _setting("result.encoding", None, "Encoding of outputs that are not UTF-8")
     result_lines: int = _setting("result.lines", 200, "Lines of a result that the model reads", minimum=1)

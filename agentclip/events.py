@@ -9,7 +9,7 @@ A step:
 An answer, one per tool call and in the order of the calls:
     Run (with the call's id) | CallAnswered (nothing ran)
 A run:
-    CommandStarted (StageStarted | StageFinished | OutputGrew)* CommandFinished
+    CommandStarted (StageStarted | StageProgress | StageFinished | OutputGrew)* CommandFinished
 `Notice` and `RetryWaiting` may come anywhere. `RetryWaiting` makes void what was streamed since the last AssistantReplied:
 the reply begins anew. A step that was cancelled or failed may have no AssistantReplied. After a turn that could not go on,
 TurnFinished says why.
@@ -137,6 +137,17 @@ class StageStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class StageProgress:
+    """What a running stage has moved so far, a few times per second, where the kernel tells. Not stored."""
+
+    number: int
+    stage: int
+    bytes_in: int
+    """Read by its process and the children it has waited for."""
+    bytes_out: int
+
+
+@dataclass(frozen=True, slots=True)
 class StageFinished:
     """A stage ended. Not stored (the result has it)."""
 
@@ -206,6 +217,7 @@ Event = (
     | CallAnswered
     | CommandStarted
     | StageStarted
+    | StageProgress
     | StageFinished
     | OutputGrew
     | CommandFinished
@@ -214,7 +226,7 @@ Event = (
     | TurnFinished
 )
 
-NOT_STORED: tuple[type, ...] = (TextDelta, ReasoningDelta, StageStarted, StageFinished, OutputGrew, RetryWaiting)
+NOT_STORED: tuple[type, ...] = (TextDelta, ReasoningDelta, StageStarted, StageProgress, StageFinished, OutputGrew, RetryWaiting)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,9 @@ def _executor(
     own_pids: Callable[[], Collection[int]] = frozenset,
 ) -> Executor:
     jobs = JobTable()
-    place = Place(folder, str(cwd), environment, settings.spool_limit_mb * 1024 * 1024, own_pids)
+    ulimits = (("-v", settings.max_memory_mb * 1024), ("-u", settings.max_processes))
+    ulimit = "; ".join(f"ulimit {flag} {value}" for flag, value in ulimits if value)
+    place = Place(folder, str(cwd), environment, settings.spool_limit_mb * 1024 * 1024, ulimit, own_pids)
     return Executor(command_table(jobs), place, jobs)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agentclip.agent.resume import lost_result
 from agentclip.agent.tool import WantedRun
-from agentclip.events import CommandFinished, CommandStarted, Event, OutputGrew, StageFinished, StageStarted
+from agentclip.events import CommandFinished, CommandStarted, Event, OutputGrew, StageFinished, StageProgress, StageStarted
 from agentclip.present.presenter import present
 from agentclip.results import ChainResult, Limits
 from agentclip.shell.execute import Executor, RunHandle, RunRequest
@@ -60,8 +60,8 @@ class Runs:
     def _forward(self, event: Event) -> None:
         """Tell what a run says of itself; a background job that goes on printing is no part of it any more."""
         match event:
-            case StageStarted() | StageFinished() | OutputGrew():
-                if self.active is not None and event.number == self.active.number:
+            case StageStarted() | StageProgress() | StageFinished() | OutputGrew():
+                if True:
                     self.tell(event)
             case _:
                 self.tell(event)

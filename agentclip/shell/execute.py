@@ -20,6 +20,7 @@ from agentclip.results import BackgroundJob, Chain, ChainResult, Ended, StageKin
 from agentclip.shell.bash import StateReport
 from agentclip.shell.clients import Call, Clients
 from agentclip.shell.descendants import Family, become_subreaper
+from agentclip.shell.faults import ends_agentclip, unfinished_document
 from agentclip.shell.inprocess import CommandRunner
 from agentclip.shell.jobs import Job, JobTable
 from agentclip.shell.ladder import Stop
@@ -60,6 +61,8 @@ class Place:
     cwd: str
     env: Mapping[str, str]
     spool_limit_bytes: int = 256 * 1024 * 1024
+    ulimit: str = ""
+    """Shell commands that set the resource limits of every stage, `ulimit -v 1000000`; empty for none."""
     own_pids: Callable[[], Collection[int]] = frozenset
     """Processes of agentclip itself (the model's worker): no run may touch them."""
 
@@ -133,6 +136,8 @@ class Executor:
         """The routed chain, nothing run. Raises CommandError for a line that no shell could be given."""
         if "\0" in source:
             raise CommandError("the command holds a NUL character", hint="printf '\\0' in the command", code=ErrorCode.SYNTAX)
+        if not raw:
+            _refuse(source)
         own = () if raw else tuple(command.declaration.name for command in self.table)
         return Router(self.table, self.state, raw).plan(parse_chain(source, own))
 
@@ -191,6 +196,7 @@ class Executor:
                 request.on_event,
                 self._client_path(handle.chain),
                 StateReport(self._place.folder, number),
+                self._place.ulimit,
             )
             run = Run(plan, Router(self.table, self.state), streams, runner, self._family())
             handle.attach(run)
@@ -235,6 +241,16 @@ class Executor:
         if command is None or runner is None:
             return 127
         return runner.run(command, call.argv, descriptors, Surroundings(call.cwd, call.env), cancelled)
+
+
+def _refuse(source: str) -> None:
+    """Raise CommandError for what must not even begin."""
+    if ends_agentclip(source, os.getpid(), os.getpgrp()):
+        raise CommandError(
+            "this kill would end agentclip itself", hint="jobs kill N, or kill another pid", code=ErrorCode.DENIED
+        )
+    if fault := unfinished_document(source):
+        raise CommandError(f"{fault}; nothing was run", hint="run(command, stdin=TEXT)", code=ErrorCode.SYNTAX)
 
 
 @contextlib.contextmanager

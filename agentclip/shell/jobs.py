@@ -18,6 +18,7 @@ from agentclip.shell.spool import Spool
 GRACE_S = 1.0
 """Between TERM and KILL."""
 LOOK_EVERY_S = 0.02
+WATCH_EVERY_S = 0.5
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class JobTable:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._jobs: dict[int, Job] = {}
+        self._watcher: threading.Thread | None = None
 
     def add(self, command: str, family: Family, spool: Spool) -> BackgroundJob:
         """Take over what a run left alive."""
@@ -59,7 +61,15 @@ class JobTable:
             job = Job(max(self._jobs, default=0) + 1, command, family, spool, time.time())
             job.look()
             self._jobs[job.number] = job
+            if self._watcher is None or not self._watcher.is_alive():
+                self._watcher = threading.Thread(target=self._watch, name="jobs", daemon=True)
+                self._watcher.start()
             return BackgroundJob(job.number, job.pids, command)
+
+    def _watch(self) -> None:
+        """Collect what ends, as long as anything lives: no zombie waits for the next command."""
+        while self.pids():
+            time.sleep(WATCH_EVERY_S)
 
     def all(self) -> tuple[Job, ...]:
         """In order of their numbers, ended ones included."""

@@ -89,12 +89,18 @@ def _open(redirect: Redirect, cwd: str) -> int:
         raise RedirectError(f"{redirect.target}: {os.strerror(error.errno or 0)}") from error
 
 
+_LIMITED = ("bash", "--norc", "--noprofile", "-c")
+"""A bash that sets the limits and becomes the program: our own process could only limit itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """Where a stage runs."""
 
     cwd: str
     env: Mapping[str, str]
+    ulimit: str = ""
+    """Shell commands that set resource limits; empty for none."""
 
 
 def start_program(program: str, argv: Sequence[str], descriptors: Descriptors, where: Surroundings) -> subprocess.Popen[bytes]:
@@ -126,6 +132,8 @@ def _start(
     program: str | None = None,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
+    if where.ulimit:
+        argv, program = [*_LIMITED, f'{where.ulimit}; exec -a "$0" "$@"', argv[0], program or argv[0], *argv[1:]], None
     return subprocess.Popen(
         argv,
         executable=program,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from agentclip.command import CommandTable
 from agentclip.results import Chain, Join, Pipeline, Stage, StageKind
 from agentclip.shell.process import is_simple
-from agentclip.shell.state import NAME, READ_ONLY, ShellState
+from agentclip.shell.state import ShellState
 
 BUILTINS = frozenset({"echo", "printf", "test", "[", "pwd", "true", "false", "cd", "export", "unset"})
 """The builtins that a split line may hold. /bin/echo is not bash's echo, so bash runs them."""
@@ -34,7 +34,7 @@ class Router:
     """`exec --raw`: bash's word wins everywhere, so no dialect, no navigation, builtins before our commands."""
 
     def plan(self, chain: Chain) -> Chain:
-        """Every stage with its kind and argv; the line whole where handling `cd` or `export` ourselves could be observed."""
+        """Every stage with its kind and argv; the line whole where handling `cd` ourselves could be observed."""
         if not chain.whole and not all(self._state_is_plain(pipeline) for pipeline in chain.pipelines):
             chain = whole_line(chain.source)
         return replace(chain, pipelines=tuple(self.plan_pipeline(pipeline, whole=chain.whole) for pipeline in chain.pipelines))
@@ -79,14 +79,8 @@ class Router:
         return replace(stage, kind=StageKind.UNKNOWN, argv=argv)
 
     def _state_is_plain(self, pipeline: Pipeline) -> bool:
-        stage = pipeline.stages[0]
-        if len(pipeline.stages) > 1 or not stage.words or stage.words[0] not in STATE_WORDS:
-            return True
-        if stage.words[0] == "cd":
-            target = stage.words[1] if len(stage.words) > 1 else ""
-            return not target.startswith("-") and not self.state.env.get("CDPATH")
-        names = {word.partition("=")[0] for word in stage.words[1:]}
-        return bool(names) and not names & READ_ONLY and all(NAME.fullmatch(name) for name in names)
+        words = pipeline.stages[0].words or ("",)
+        return len(pipeline.stages) > 1 or words[0] != "cd" or not self.state.env.get("CDPATH")
 
 
 _BASH_WORDS = frozenset({"help", "jobs", "time"})

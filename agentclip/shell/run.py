@@ -15,10 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agentclip.command import unknown_command_line
-from agentclip.events import Event, StageFinished, StageStarted
-from agentclip.results import Chain, ChainResult, Ended, Join, Pipeline, Stage, StageKind, StageResult
+from agentclip.events import Event, StageFinished, StageProgress, StageStarted
+from agentclip.results import Chain, ChainResult, Ended, Join, Pipeline, Stage, StageKind, StageResult, StreamFile
 from agentclip.shell.bash import StateReport, can_report
 from agentclip.shell.descendants import Family
+from agentclip.shell.faults import syntax_fault
 from agentclip.shell.inprocess import CommandRunner
 from agentclip.shell.ladder import STATUS, Ladder, Stop
 from agentclip.shell.process import (
@@ -30,11 +31,13 @@ from agentclip.shell.process import (
     start_program,
 )
 from agentclip.shell.route import Router
-from agentclip.shell.stages import ProcessStage, RunningStage, ThreadStage
+from agentclip.shell.stages import ProcessStage, RunningStage, ThreadStage, bytes_moved
 from agentclip.shell.streams import Streams
 
 ABANDON_AFTER_S = 0.5
 """How long a command on a thread has after the last rung before the run goes on without it."""
+PROGRESS_EVERY_S = 0.25
+"""How often the bytes of running stages are told."""
 LOOK_EVERY_S = 0.05
 """How often the living are counted while a ladder runs."""
 
@@ -53,6 +56,8 @@ class RunPlan:
     """A folder to put in front of PATH, with our commands as programs; None when the line names none of them."""
     report: StateReport | None
     """How a whole line tells its cwd and exports; None when nobody asks (`--raw`)."""
+    ulimit: str = ""
+    """Shell commands that set resource limits; empty for none."""
 
 
 class Run:
@@ -75,7 +80,7 @@ class Run:
         self._results: list[StageResult] = []
         self._last_statuses: tuple[int, ...] = ()
         self._status = 0
-        self._origin = time.monotonic()
+        self._origin = self._told = time.monotonic()
 
     # --- from any thread -------------------------------------------------------------------------------------------
 
@@ -145,8 +150,14 @@ class Run:
     def _change_state(self, stage: Stage) -> StageResult:
         words = stage.argv or ()
         began = time.monotonic()
-        change = {"cd": self._state.change_directory, "export": self._state.export, "unset": self._state.unset}[words[0]]
-        message = change(words)
+        message = None
+        match words[0]:
+            case "cd":
+                message = self._state.change_directory(words)
+            case "export":
+                self._state.export(words)
+            case _:
+                self._state.unset(words)
         index = len(self._results)
         if message is not None:
             _say(self._streams.stderr(index), f"bash: line 1: {message}\n")
@@ -228,7 +239,7 @@ class Run:
         env = self._state.environment()
         if self.plan.client_path is not None:
             env["PATH"] = f"{self.plan.client_path}{os.pathsep}{env.get('PATH', os.defpath)}"
-        return Surroundings(self._state.cwd, env)
+        return Surroundings(self._state.cwd, env, self.plan.ulimit)
 
     # --- waiting -----------------------------------------------------------------------------------------------------
 
@@ -245,6 +256,7 @@ class Run:
                 self.plan.on_event(StageFinished(self.plan.number, stage.index, result.status, result.duration_s))
             if pending:
                 self._sleep(pending)
+                self._tell_progress(pending)
         return tuple(stage.result(self._origin) for stage in stages)
 
     def _sleep(self, pending: list[RunningStage]) -> None:
@@ -260,14 +272,25 @@ class Run:
         if any(descriptor == self._wake_read for descriptor, _ in ready):
             os.read(self._wake_read, 4096)
 
-    def _timeout_ms(self, *, only_polled: bool) -> float | None:
+    def _tell_progress(self, pending: list[RunningStage]) -> None:
         now = time.monotonic()
-        waits = [0.005] if only_polled else []
+        if now - self._told < PROGRESS_EVERY_S:
+            return
+        self._told = now
+        for stage in pending:
+            if stage.pid is not None:
+                read, written = bytes_moved(stage.pid)
+                if read is not None and written is not None:
+                    self.plan.on_event(StageProgress(self.plan.number, stage.index, read, written))
+
+    def _timeout_ms(self, *, only_polled: bool) -> float:
+        now = time.monotonic()
+        waits = [0.005 if only_polled else PROGRESS_EVERY_S]
         if self._ladder is not None:
             waits.append(LOOK_EVERY_S)
         elif self.plan.timeout_s is not None:
             waits.append(max(0.0, self._origin + self.plan.timeout_s - now))
-        return min(waits) * 1000 + 1 if waits else None
+        return min(waits) * 1000 + 1
 
     def _take_wishes(self) -> None:
         with self._lock:
@@ -317,6 +340,7 @@ class Run:
 
     def _result(self, cwd_before: str) -> ChainResult:
         self._adopt_report()
+        self._explain()
         ended = self._ladder.stop.ended if self._ladder is not None else Ended.EXITED
         limits = {Ended.TIMEOUT: int(self.plan.timeout_s or 0), Ended.OUTPUT_LIMIT: self.plan.limit_bytes}
         stages = tuple(replace(result, stderr=self._streams.stderr_file(result.index)) for result in self._results)
@@ -335,6 +359,14 @@ class Run:
             notes=tuple(self.notes),
         )
 
+    def _explain(self) -> None:
+        """Say more than bash, which names the token it stumbled over: the column, and what is missing."""
+        if self._status != 2 or not self.plan.chain.whole or self._router.raw:
+            return
+        errors = self._streams.stderr_file(0)
+        if errors is not None and _tells_syntax_error(errors) and (fault := syntax_fault(self.plan.chain.source)):
+            self.notes.append(f"syntax error at {fault}")
+
     def _adopt_report(self) -> None:
         if not self.plan.chain.whole or self.plan.report is None or not self._results:
             return
@@ -345,6 +377,12 @@ class Run:
             self.notes.append(
                 "the line told nothing of its working directory and exports (trap, exec or a kill): they stay as before"
             )
+
+
+def _tells_syntax_error(errors: StreamFile) -> bool:
+    with open(errors.path, "rb") as file:
+        said = file.read(4096)
+    return b"syntax error" in said or b"unexpected EOF" in said
 
 
 def _say(descriptor: int, text: str) -> None:

@@ -66,7 +66,7 @@ class ProcessStage(RunningStage):
     def ended(self) -> bool:
         if self._finished:
             return True
-        counted = _bytes_moved(self._process.pid)
+        counted = bytes_moved(self._process.pid)
         if self._process.poll() is None:
             return False
         self._finished = time.monotonic()
@@ -160,7 +160,7 @@ def signal_name(number: int) -> str | None:
         return None
 
 
-def _bytes_moved(pid: int) -> tuple[int | None, int | None]:
+def bytes_moved(pid: int) -> tuple[int | None, int | None]:
     """Read and written by the process and the children it has waited for, while the kernel still tells."""
     counts: dict[str, int] = {}
     with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/io", encoding="ascii") as file:

@@ -6,14 +6,8 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-READ_ONLY = frozenset({"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"})
-"""Variables that bash itself refuses to change: such a line is bash's."""
 
 KEPT_BY_BASH = frozenset({"SHLVL", "_"})
 """Every bash sets these anew, so what a line reports of them is not the session's."""
@@ -102,26 +96,17 @@ class ShellState:
         self.cwd = path
         return None
 
-    def export(self, words: Sequence[str]) -> str | None:
-        """`export NAME=value ...` with literal words; a bare NAME changes nothing here. Returns bash's message on failure."""
-        failure = None
+    def export(self, words: Sequence[str]) -> None:
+        """`export NAME=value ...`, names that are valid (the parser looked); a bare NAME changes nothing here."""
         for word in words[1:]:
             name, equals, value = word.partition("=")
-            if not NAME.fullmatch(name):
-                failure = f"export: `{word}': not a valid identifier"
-            elif equals:
+            if equals:
                 self._set(name, value)
-        return failure
 
-    def unset(self, words: Sequence[str]) -> str | None:
-        """`unset NAME ...`. Returns bash's message on failure."""
-        failure = None
+    def unset(self, words: Sequence[str]) -> None:
+        """`unset NAME ...`, names that are valid."""
         for name in words[1:]:
-            if not NAME.fullmatch(name):
-                failure = f"unset: `{name}': not a valid identifier"
-            else:
-                self._set(name, None)
-        return failure
+            self._set(name, None)
 
     def adopt(self, cwd: str, env: Mapping[str, str]) -> None:
         """Take over what a whole line reported when it ended."""

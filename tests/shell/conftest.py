@@ -22,12 +22,12 @@ def make_lines(tmp_path: Path) -> Iterator[MakeLines]:
     """Executors that are closed at the end."""
     made: list[Executor] = []
 
-    def make(spool_limit_bytes: int = 256 * 1024 * 1024) -> Lines:
+    def make(spool_limit_bytes: int = 256 * 1024 * 1024, ulimit: str = "") -> Lines:
         work = tmp_path / "work"
         work.mkdir(exist_ok=True)
         jobs = JobTable()
         environment = command_environment(os.environ)
-        place = Place(tmp_path / "session", str(work), environment, spool_limit_bytes)
+        place = Place(tmp_path / "session", str(work), environment, spool_limit_bytes, ulimit)
         executor = Executor(command_table(jobs), place, jobs)
         made.append(executor)
         return Lines(executor, work)

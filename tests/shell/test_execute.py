@@ -170,3 +170,75 @@ def test_growth_is_told_while_it_runs_and_the_index_keeps_the_order(lines: Lines
     ran = lines.run("echo one; sleep 0.3; echo two >&2; sleep 0.3; echo three")
     index = Path(ran.result.stdout.path).with_suffix(".idx").read_text().splitlines()
     assert [line.split()[1] for line in index] == ["4", "4", "10"]
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("echo 'abc", "column 6: the '"),
+        ("&& ls", "column 1: a command is expected before `&&`"),
+        ("ls |", "column 4: a command is expected after `|`"),
+        ("a ;; b", "column 3: a command is expected inside `;;`"),
+        ("echo b)", "column 7: `)` closes nothing"),
+        ("if true; then echo", "column 1: `if` needs its `fi`"),
+    ],
+)
+def test_a_syntax_error_is_2_with_bashs_message_the_column_and_what_was_expected(lines: Lines, line: str, place: str) -> None:
+    ran = lines.run(line)
+    assert (ran.status, ran.out) == (2, b"")
+    assert b"bash: " in ran.err
+    assert place in ran.result.notes[0]
+
+
+def test_a_syntax_error_on_a_later_line_is_found_where_bash_finds_it(lines: Lines) -> None:
+    ran = lines.run("echo a\necho b)")
+    assert (ran.status, ran.out) == (2, b"a\n")
+    assert "line 2, column 7" in ran.result.notes[0]
+
+
+def test_a_cut_here_document_runs_nothing(lines: Lines) -> None:
+    with pytest.raises(CommandError, match="no line `EOF`"):
+        lines.executor.prepare("touch ran; cat <<EOF\nhalf a text", RunRequest())
+    assert lines.text("echo $((1<<2)); n=3; echo $((1<<n)); echo '<<EOF'") == "4\n8\n<<EOF\n"
+
+
+@pytest.mark.parametrize("line", ["kill -TERM $PPID", "kill {pid}", "sleep 0; kill -9 -{group}", "kill '{pid}'"])
+def test_a_literal_kill_of_agentclip_is_refused(lines: Lines, line: str) -> None:
+    with pytest.raises(CommandError, match="would end agentclip"):
+        lines.executor.prepare(line.format(pid=os.getpid(), group=os.getpgrp()), RunRequest())
+    assert lines.text("echo 'kill $PPID'") == "kill $PPID\n"
+
+
+def test_a_full_disk_ends_the_run_with_the_reason(lines: Lines, tmp_path: Path) -> None:
+    folder = tmp_path / "session" / "cmd-output"
+    folder.mkdir(parents=True)
+    (folder / "cmd-1.txt").symlink_to("/dev/full")
+    ran = lines.run("yes")
+    assert ran.result.ended is Ended.OUTPUT_LIMIT
+    assert "No space left on device" in ran.result.notes[0]
+
+
+def test_resource_limits_hold_for_every_stage(make_lines: MakeLines) -> None:
+    lines = make_lines(ulimit="ulimit -v 400000")
+    assert lines.text("ulimit -v | cat; bash -c 'ulimit -v'") == "400000\n400000\n"
+
+
+def test_a_name_that_is_not_utf8_arrives_as_it_is(lines: Lines) -> None:
+    name = os.fsdecode(b"caf\xe9")
+    (lines.work / name).write_text("found\n")
+    assert lines.text(f"cat '{name}' && cat caf*") == "found\nfound\n"
+
+
+def test_a_line_of_two_megabytes_runs(lines: Lines) -> None:
+    assert lines.text("x='" + "a" * 2_500_000 + "'; echo ${#x}") == "2500000\n"
+
+
+@pytest.mark.slow
+def test_descriptors_threads_and_zombies_do_not_grow_over_two_thousand_runs(lines: Lines) -> None:
+    mixed = "echo a | cat >/dev/null; (exit 3); ls /ac_nope | wc -l; true && cd ."
+    for number in range(2000):
+        lines.run(mixed if number % 2 else "sleep 0 & echo b | cat")
+        if number == 10:
+            before = len(os.listdir("/proc/self/fd"))
+    wait_until(lambda: len(os.listdir("/proc/self/fd")) <= before + 2)
+    assert len(os.listdir("/proc/self/task")) < 12
