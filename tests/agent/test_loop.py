@@ -55,7 +55,7 @@ async def test_what_is_told_is_what_is_stored_plus_what_is_never_stored(tmp_path
 
 
 async def test_stages_and_growth_are_told_between_start_and_end_of_their_run(tmp_path: Path) -> None:
-    async with against(tmp_path, [run("echo out; echo err >&2", "sleep 0.01 & echo job"), text("x")]) as (it, _):
+    async with against(tmp_path, [run("(sleep 0.2; echo late) & echo now", "sleep 0.5; echo err >&2"), text("x")]) as (it, _):
         await it.agent.turn("go")
         inside: int | None = None
         for event in it.told:
@@ -65,7 +65,8 @@ async def test_stages_and_growth_are_told_between_start_and_end_of_their_run(tmp
                 assert event.number == inside
             elif isinstance(event, CommandFinished):
                 inside = None
-        assert len(it.of(StageFinished)) >= 3
+        assert len(it.of(StageFinished)) == 3
+        assert (it.session.cmd_output / "cmd-1.txt").read_text() == "now\nlate\n"
         assert it.of(OutputGrew)
 
 

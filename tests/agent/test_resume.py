@@ -203,6 +203,7 @@ async def test_usage_and_ids_continue_after_resume(tmp_path: Path) -> None:
         await it.agent.turn("go on")
         replies = [message for message in model.asked[-1].messages if isinstance(message, AssistantMessage)]
         assert [call.id for message in replies for call in message.tool_calls] == ["c0", "c0_1"]
+        assert it.of(Notice) == [], "nothing had to be repaired"
 
 
 def _size(path: Path) -> int:
