@@ -7,6 +7,7 @@ before decoding. stdin: the file. stdout: an AnswerHead as a line of JSON, then 
 from __future__ import annotations
 
 import io
+import re
 import resource
 import struct
 import sys
@@ -68,11 +69,11 @@ def fit(data: bytes, mime: str, max_side: int) -> Picture:
     """
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
-            if image.width * image.height > MAX_PIXELS:
-                raise _too_large(f"is {image.width}x{image.height}, ")
             return _fitted(image, data, mime, max_side)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise _too_large("has ") from error
+        (pixels,) = re.findall(r"\((\d+) pixels\)", str(error))
+        message = f"has {int(pixels):,} pixels, allowed: {MAX_PIXELS:,}"
+        raise CommandError(message, code=ErrorCode.NOT_AN_IMAGE) from error
     except UnidentifiedImageError as error:
         raise CommandError(f"is damaged or cut off ({mime}, {len(data)} bytes)", code=ErrorCode.NOT_AN_IMAGE) from error
     except _DECODER_ERRORS as error:
@@ -80,16 +81,15 @@ def fit(data: bytes, mime: str, max_side: int) -> Picture:
 
 
 def _limit() -> None:
-    """Pillow's own check also covers pictures within pictures (a PNG in an ICO); the system's limits cover the rest."""
+    """What holds for the whole process: Pillow's limit at its number and not at twice that, and the system's own limits.
+
+    Pillow checks when it opens a file, before it decodes, and pictures within pictures too (a PNG in an ICO).
+    """
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     for kind, limit in ((resource.RLIMIT_AS, _MAX_MEMORY), (resource.RLIMIT_CPU, _MAX_CPU_S), (resource.RLIMIT_CORE, 0)):
         with suppress(ValueError, OSError):  # a lower limit holds already, or the system knows none
             resource.setrlimit(kind, (limit, limit))
-
-
-def _too_large(size: str) -> CommandError:
-    return CommandError(f"{size}more than {MAX_PIXELS:,} pixels", code=ErrorCode.NOT_AN_IMAGE)
 
 
 def _fitted(image: Image.Image, data: bytes, mime: str, max_side: int) -> Picture:

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from agentclip.commands.kinds import SENT_TYPES, image_type
-from agentclip.commands.picture import MAX_PIXELS, MAX_SENT_BYTES, prepare
+from agentclip.commands.picture import MAX_SENT_BYTES, prepare
 from agentclip.commands.raster import fit
 from agentclip.commands.see import SeeCommand
 from agentclip.errors import CommandError, ErrorCode
@@ -110,11 +109,11 @@ def test_the_longer_side_obeys_max_side(desk: Desk, size: tuple[int, int], side:
     assert (image.width, image.height) == scaled
 
 
-@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
-def test_a_picture_with_too_many_bytes_is_encoded_smaller(desk: Desk, kind: str) -> None:
-    data = noise(2000, 1900, kind)
-    assert len(data) > MAX_SENT_BYTES or kind == "JPEG"
-    _, sent = attached(see(desk, "noise", data, "--max-side", "4000"))
+@pytest.mark.parametrize(("kind", "width"), [("PNG", 1300), ("JPEG", 2000)])
+def test_a_picture_with_too_many_bytes_is_encoded_smaller(desk: Desk, kind: str, width: int) -> None:
+    data = noise(width, width, kind)
+    assert len(data) > MAX_SENT_BYTES
+    _, sent = attached(see(desk, "noise", data))
     assert len(sent) <= MAX_SENT_BYTES
 
 
@@ -197,26 +196,26 @@ def test_a_decompression_bomb_is_refused_by_its_declared_size(desk: Desk) -> Non
     data = png(30000, 30000, 1, 0)
     outcome = see(desk, "ac_bomb.png", data)
     assert outcome.status == 1
-    assert "has more than 100,000,000 pixels" in outcome.error
+    assert "ac_bomb.png has 900,000,000 pixels, allowed: 100,000,000 (NOT_AN_IMAGE)" in outcome.error
 
 
-def test_a_decompression_bomb_takes_neither_time_nor_memory(desk: Desk) -> None:
-    path = desk.cwd / "ac_bomb.png"
-    path.write_bytes(png(30000, 30000, 1, 0))
-    started = time.monotonic()
-    with path.open("rb") as file:
-        argv = [sys.executable, "-m", "agentclip.commands.raster", "image/png", "2000"]
-        child = subprocess.Popen(argv, stdin=file, stdout=subprocess.DEVNULL)
-        _, child.returncode, usage = os.wait4(child.pid, 0)
-    assert time.monotonic() - started < 10
-    assert usage.ru_utime + usage.ru_stime < 2
-    assert usage.ru_maxrss < 200 * 1024
+def test_the_limit_is_exact(desk: Desk) -> None:
+    assert see(desk, "most.png", png(10000, 10000, 1, 0), "--max-side", "16").status == 0
+    assert "has 100,010,000 pixels" in see(desk, "more.png", png(10001, 10000, 1, 0)).error
 
 
-def test_a_bomb_within_an_icon_is_refused_too(desk: Desk) -> None:
-    outcome = see(desk, "ac.ico", ico(png(30000, 30000, 1, 0)))
-    assert (outcome.status, outcome.images) == (1, ())
-    assert str(MAX_PIXELS)[0] in outcome.error
+@pytest.mark.parametrize("data", [png(30000, 30000, 1, 0), ico(png(30000, 30000, 1, 0))], ids=["png", "icon"])
+def test_a_decompression_bomb_takes_neither_time_nor_memory(desk: Desk, data: bytes) -> None:
+    script = (
+        "import sys; from agentclip.commands import raster; raster.main(); sys.stdout.flush()\n"
+        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
+        "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_utime)\n"
+    )
+    argv = [sys.executable, "-c", script, "image/png", "2000"]
+    answer = subprocess.run(argv, input=data, stdout=subprocess.PIPE, cwd=desk.cwd, check=True).stdout.splitlines()
+    assert b"has 900,000,000 pixels" in answer[0]
+    assert int(answer[1]) < 100_000
+    assert float(answer[2]) < 2
 
 
 def test_a_file_beyond_the_size_limit_is_refused_without_being_read_whole(desk: Desk) -> None:
@@ -279,6 +278,18 @@ def test_a_cancelled_look_attaches_nothing(desk: Desk) -> None:
     assert (outcome.status, outcome.out, outcome.images) == (130, b"", ())
 
 
+def decoders() -> list[Path]:
+    """Child processes of ours that decode, by their folders below /proc."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            ours = b"PPid:\t%d\n" % os.getpid() in (process / "status").read_bytes()
+            if ours and b"agentclip.commands.raster" in (process / "cmdline").read_bytes():
+                found.append(process)
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_a_cancel_while_decoding_ends_the_child_at_once(desk: Desk) -> None:
     path = desk.cwd / "big.png"
     path.write_bytes(png(9000, 9000))
@@ -288,10 +299,9 @@ def test_a_cancel_while_decoding_ends_the_child_at_once(desk: Desk) -> None:
         if next(asked, None) is None:
             raise CommandError("cancelled", code=ErrorCode.CANCELLED)
 
-    started = time.monotonic()
     with path.open("rb") as file, pytest.raises(CommandError, match="cancelled"):
         prepare(file, "image/png", 2000, stop)
-    assert time.monotonic() - started < 1
+    assert not decoders()
 
 
 def test_what_decoders_print_never_reaches_our_stderr(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
@@ -305,18 +315,17 @@ def test_what_decoders_print_never_reaches_our_stderr(desk: Desk, capfd: pytest.
     assert "tempfile.tif: " in capfd.readouterr().err
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_keys_of_providers_never_reach_the_decoders(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AC_API_KEY", "ac-secret")
     path = desk.cwd / "big.png"
     path.write_bytes(png(3000, 3000))
-    seen = []
+    seen: list[bytes] = []
 
     def look() -> None:
-        for process in Path("/proc").glob("[0-9]*"):
+        for process in decoders():
             with suppress(OSError):
-                ours = b"PPid:\t%d\n" % os.getpid() in (process / "status").read_bytes()
-                if ours and b"agentclip.commands.raster" in (process / "cmdline").read_bytes():
-                    seen.append((process / "environ").read_bytes())
+                seen.append((process / "environ").read_bytes())
 
     with path.open("rb") as file:
         prepare(file, "image/png", 2000, look)

@@ -3,13 +3,14 @@ from __future__ import annotations
 import base64
 import errno
 import os
+import socket
 import stat
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import chdir
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -153,7 +154,7 @@ def test_a_link_to_nothing_yet_makes_its_target(desk: Desk) -> None:
         ("folder", "folder is a folder (INVALID_VALUE). Use: ls folder"),
         ("new/", "new/ names a folder (INVALID_VALUE). Use: mkdir -p new/"),
         ("circle", "circle is a link that leads in a circle (INVALID_VALUE)"),
-        ("/dev/full", "/dev/full is no regular file (character device) (INVALID_VALUE)"),
+        ("socket", "socket is no regular file (socket) (INVALID_VALUE)"),
         ("fifo", "fifo is no regular file (named pipe) (INVALID_VALUE)"),
         ("", "the file name is empty (INVALID_VALUE). Use: ls"),
         ("x" * 256, f"{'x' * 256}: File name too long (FAILED)"),
@@ -165,12 +166,13 @@ def test_what_is_no_file_is_never_replaced(desk: Desk, name: str, what: str) -> 
     (desk.cwd / "file").write_text("old")
     (desk.cwd / "circle").symlink_to("circle")
     os.mkfifo(desk.cwd / "fifo")
+    with socket.socket(socket.AF_UNIX) as server, chdir(desk.cwd):
+        server.bind("socket")
     before = sorted(desk.cwd.iterdir())
     outcome = write(desk, name, "x")
     assert outcome.error == f"[error] write: {what}"
     assert outcome.status in (1, 2)
     assert sorted(desk.cwd.iterdir()) == before
-    assert Path("/dev/full").is_char_device()
 
 
 def test_nothing_is_written_below_a_file(desk: Desk) -> None:
@@ -334,12 +336,17 @@ def test_a_cancel_while_stdin_is_awaited_ends_at_once_and_leaves_nothing(desk: D
 def test_a_writer_ended_by_the_cancel_does_not_pass_for_the_end_of_the_data(desk: Desk) -> None:
     read_end, write_end = os.pipe()
     os.write(write_end, b"half of it")
-    os.close(write_end)
-    cancelled = threading.Event()
+    cancelled, outcomes = threading.Event(), list[Outcome]()
+    call = threading.Thread(
+        target=lambda: outcomes.append(desk.on_descriptor(WriteCommand(), ("write", "a"), read_end, cancelled))
+    )
+    call.start()
+    wait_for(lambda: list(desk.cwd.iterdir()))
     cancelled.set()
-    outcome = desk.on_descriptor(WriteCommand(), ("write", "a"), read_end, cancelled)
+    os.close(write_end)
+    call.join(10)
     os.close(read_end)
-    assert (outcome.status, list(desk.cwd.iterdir())) == (130, [])
+    assert (outcomes[0].status, list(desk.cwd.iterdir())) == (130, [])
 
 
 def wait_for(condition: object) -> None:
