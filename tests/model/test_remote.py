@@ -166,7 +166,8 @@ async def test_a_process_that_hangs_is_killed_and_replaced(start: Callable[..., 
 
 async def test_an_endpoint_that_thinks_for_long_is_no_hang(start: Callable[..., WorkerModel], server: FakeModel) -> None:
     model = start(Patience(silence_s=1.5))
-    server.script.append(text("thought", delay_s=2.5))
+    server.script += [text("a"), text("thought", delay_s=2.5)]
+    await reply_of(model)
     assert (await reply_of(model)).message.text == "thought"
 
 
@@ -278,8 +279,10 @@ async def main():
     model = make_model(ModelChoice("m", sys.argv[1]), {}, Path(sys.argv[2]))
     stream = model.reply(Conversation("", (UserMessage("hello"),), ()))
     await anext(stream)
+    if sys.argv[3] == "idle":
+        async for _ in stream: pass
     print(model.worker_pid, flush=True)
-    if sys.argv[3] == "killed":
+    if sys.argv[3] != "ends":
         os.kill(os.getpid(), 9)
     async for _ in stream: pass
     await model.aclose()
@@ -292,12 +295,13 @@ def run_parent(server: FakeModel, tmp_path: Path, how: str) -> subprocess.Comple
     return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
 
 
-async def test_the_death_of_the_parent_never_leaves_the_process(server: FakeModel, tmp_path: Path) -> None:
-    server.script.append(text("half", hang=True))
-    done = await asyncio.to_thread(run_parent, server, tmp_path, "killed")
+@pytest.mark.parametrize("worker", ["streaming", "idle"])
+async def test_the_death_of_the_parent_never_leaves_the_process(server: FakeModel, tmp_path: Path, worker: str) -> None:
+    server.script.append(text("half", hang=worker == "streaming"))
+    done = await asyncio.to_thread(run_parent, server, tmp_path, worker)
     assert done.returncode == -signal.SIGKILL
     await until(lambda: not alive(int(done.stdout)))
-    assert await asyncio.to_thread(server.last.closed.wait, 10)
+    assert await asyncio.to_thread((server.last.closed if worker == "streaming" else server.last.answered).wait, 10)
 
 
 async def test_nothing_is_written_to_the_parents_stderr(

@@ -44,6 +44,10 @@ def test_the_cuts_between_chunks_do_not_matter(texts: list[str], data: st.DataOb
     assert events(*chunks) == texts
 
 
+def test_a_line_end_cut_in_two_is_one_line_end() -> None:
+    assert events(b"data: a\r", b"\ndata: b\r\n\r\n") == ["a\nb"]
+
+
 def test_an_event_without_end_is_given_up() -> None:
     stream = EventStream()
     half = b"x" * (MAX_EVENT_BYTES // 2)
