@@ -61,7 +61,7 @@ class Runs:
         """Tell what a run says of itself; a background job that goes on printing is no part of it any more."""
         match event:
             case StageStarted() | StageProgress() | StageFinished() | OutputGrew():
-                if True:
+                if self.active is not None and event.number == self.active.number:
                     self.tell(event)
             case _:
                 self.tell(event)
