@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -154,6 +154,7 @@ class ChatApp(App[int], inherit_bindings=False):
         run = self.board.run
         return not self._frame_planned and (run is None or run.rows.complete)
 
+    @on(RawPane.Advanced)
     def plan_frame(self) -> None:
         """Draw soon; many events make one frame."""
         if not self._frame_planned and self.is_running:
@@ -211,11 +212,6 @@ class ChatApp(App[int], inherit_bindings=False):
     def on_prompt_follow(self) -> None:
         """End on an empty box."""
         self.board.chat.follow()
-
-    def on_cancel_button_pressed(self, message: CancelButton.Pressed) -> None:
-        """The button."""
-        message.stop()
-        self.action_cancel()
 
     def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
         """A name of a pane was clicked."""
@@ -286,6 +282,7 @@ class ChatApp(App[int], inherit_bindings=False):
         else:
             self.action_cancel()
 
+    @on(CancelButton.Pressed)
     def action_cancel(self) -> None:
         """First the ladder; while it is going on: KILL."""
         if self.agent.stopping:

@@ -1,6 +1,7 @@
 """All widgets of the screen, what of them is in view, and what they say of the session.
 
-In: the session's state, what the agent says of itself, a size. Out: a drawn screen. Must not know: keys; it asks nothing of the agent.
+In: the session's state, what the agent says of itself, a size. Out: a drawn screen. Must not know: keys; it asks nothing of the
+agent.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ from textual.color import Color as ScreenColor
 from textual.filter import LineFilter
 
 TAB = 8
+_LOOK = 8
+"""Code points looked at per cell: enough for families and flags; a longer heap of joined signs may be cut inside."""
 _ACTING = (
     "\x00-\x08\x0a-\x1f\x7f-\x9f"  # C0 but tab, DEL, C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the order of text around
@@ -118,15 +120,22 @@ def fit(text: str, width: int) -> str:
 
 def take_cells(text: str, width: int) -> tuple[str, str]:
     """Split after at most `width` cells, never inside a character as a person sees it."""
+    end = cut_at(text, 0, width)
+    return text[:end], text[end:]
+
+
+def cut_at(text: str, start: int, width: int) -> int:
+    """Where to cut so that `text[start:cut]` has at most `width` cells. Looks only at what may fit, however long the text."""
     if text.isascii():
-        return text[:width], text[width:]
-    spans, _ = split_graphemes(text)
+        return min(len(text), start + width)
+    piece = text[start : start + _LOOK * (width + 8)]
+    spans, _ = split_graphemes(piece)
     used = 0
-    for start, _end, size in spans:
+    for begin, _end, size in spans:
         if used + size > width:
-            return text[:start], text[start:]
+            return start + begin
         used += size
-    return text, ""
+    return start + len(piece)
 
 
 @lru_cache(maxsize=1024)

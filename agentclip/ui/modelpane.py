@@ -17,7 +17,7 @@ from agentclip.ui.format import size
 from agentclip.ui.pane import Pane
 from agentclip.ui.runs import Run
 from agentclip.ui.themes import Ink
-from agentclip.ui.wrap import fold
+from agentclip.ui.wrap import Row, fold
 
 
 class ModelPane(Pane):
@@ -41,7 +41,7 @@ class ModelPane(Pane):
         super().__init__(ink, "model")
         self.run: Run | None = None
         self._limits = limits
-        self._strips: list[Strip] = []
+        self._rows: list[Row] = []
         self._lines: list[int] = []
         """The line of the text each row belongs to."""
         self._made_for: tuple[int, Ink, Presented | None] | None = None
@@ -49,11 +49,11 @@ class ModelPane(Pane):
 
     def total_rows(self) -> int:
         """Rows at the present width."""
-        return len(self._strips)
+        return len(self._rows)
 
     def strip_at(self, row: int) -> Strip:
         """One row."""
-        return self._strips[row] if row < len(self._strips) else Strip([], 0)
+        return Strip(self._rows[row]) if row < len(self._rows) else Strip([], 0)
 
     @property
     def stale(self) -> bool:
@@ -106,20 +106,20 @@ class ModelPane(Pane):
                 return
 
     def _fold(self, shown: Presented | None) -> None:
-        self._strips, self._lines = [], []
+        self._rows, self._lines = [], []
         if shown is None:
             if self.run is not None:
-                self._strips = [Strip([Segment("  the model reads this run when it has ended", self.ink["muted"])])]
+                self._rows = [[Segment("  the model reads this run when it has ended", self.ink["muted"])]]
                 self._lines = [0]
             return
         room = self.columns - self.GUTTER
         for number, line in enumerate(shown.text.split("\n")):
             for index, row in enumerate(fold(segments(line.expandtabs(), self.ink["model-fg"], self.ink["mark"]), room)):
-                self._strips.append(Strip([Segment("  " if index == 0 else "↳ ", self.ink["muted"]), *row]))
+                self._rows.append([Segment("  " if index == 0 else "↳ ", self.ink["muted"]), *row])
                 self._lines.append(number)
         for image in shown.images:
             text = f"+ image {one_line(image.source)} {image.mime} {image.width}x{image.height}"
-            self._strips.append(Strip([Segment(text, self.ink["changed"])]))
+            self._rows.append([Segment(text, self.ink["changed"])])
             self._lines.append(self._lines[-1])
 
     def _title(self) -> None:

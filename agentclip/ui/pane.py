@@ -6,7 +6,7 @@ subclass.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -115,6 +115,10 @@ class Pane(ScrollView, can_focus=True):
     def action_scroll_home(self) -> None:
         """Home."""
         self.go_to(0)
+
+    def _scroll_to(self, x: float | None = None, y: float | None = None, *, animate: bool = True, **more: Any) -> bool:  # noqa: ARG002
+        """Never animated: heights change while one scrolls, and Textual's animator fails when a scroll sets off another."""
+        return super()._scroll_to(x, y, animate=False, **more)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Scrolling up ends following, reaching the end begins it again."""

@@ -44,6 +44,9 @@ class RawPane(Pane):
             self.text_line = text_line
             """0-based line of the text the model reads."""
 
+    class Advanced(Message):
+        """More of a large spool is indexed."""
+
     def __init__(self, ink: Ink) -> None:
         super().__init__(ink, "raw")
         self.border_title = "Layer 1  raw stream"
@@ -130,7 +133,7 @@ class RawPane(Pane):
         self.rows_changed()
 
     def _advance(self) -> None:
-        self._advancing = False
+        went_on, self._advancing = self._advancing, False
         if self.run is None:
             self.rows_changed()
             return
@@ -139,14 +142,17 @@ class RawPane(Pane):
         if more:
             self._advancing = True
             self.set_timer(PAUSE_S, self._advance)
+        if more or went_on:
+            self.post_message(self.Advanced())
 
     def _draw(self, row: Row) -> Strip:
         color = "raw-fg" if row.stage is None else "raw-stderr"
-        content = Strip(terminal_segments(decode(row.raw.data), self.ink[color], self.ink["mark"]))
+        found = terminal_segments(decode(row.raw.data), self.ink[color], self.ink["mark"])
+        if row.raw.left_out:
+            found.append(Segment(f"… +{row.raw.left_out:,} bytes", self.ink["mark"]))
+        content = Strip(found)
         self._widest = max(self._widest, content.cell_length)
         content = content.crop(self.left)
-        if row.raw.left_out:
-            content = Strip([*content, Segment(f"… +{row.raw.left_out:,} bytes", self.ink["mark"])])
         room = self.columns - self.GUTTER
         if content.cell_length > room:
             content = Strip([*content.crop(0, room - 1), Segment("»", self.ink["mark"])])

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from agentclip.ui.foreign import take_cells
+from agentclip.ui.foreign import cut_at
 
 _WIDE = (
     "\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff"
@@ -41,16 +41,17 @@ def fold(found: Sequence[Segment], width: int) -> list[Row]:
     rows: list[Row] = [[]]
     room = width
     for segment in found:
-        text = segment.text
-        while text:
-            head, text = take_cells(text, room)
-            if head:
-                rows[-1].append(Segment(head, segment.style))
-                room -= cell_len(head)
-            if text:
-                if not head and room == width:  # one character wider than the row
-                    rows[-1].append(Segment("…", segment.style))
-                    text = text[1:]
+        text, at = segment.text, 0
+        while at < len(text):
+            end = cut_at(text, at, room)
+            if end > at:
+                rows[-1].append(Segment(text[at:end], segment.style))
+                room -= cell_len(text[at:end])
+            elif room == width:  # one character wider than the row
+                rows[-1].append(Segment("…", segment.style))
+                end = at + 1
+            at = end
+            if at < len(text):
                 rows.append([])
                 room = width
     return rows
@@ -82,19 +83,16 @@ class _Rows:
         elif self._blank:
             self._put(self._blank.text, self._blank.style)
         self._blank = None
-        while self._used + cell_len(piece) > self._width:
-            head, piece = take_cells(piece, self._width - self._used)
-            if not head:
-                if self._used == self._start:
-                    head, piece = piece[:1], piece[1:]
-                else:
-                    self._break()
-                    continue
-            self._put(head, style)
-            if not piece:
-                return
-            self._break()
-        self._put(piece, style)
+        at = 0
+        while at < len(piece):
+            end = cut_at(piece, at, self._width - self._used)
+            if end == at and self._used == self._start:
+                end += 1
+            if end > at:
+                self._put(piece[at:end], style)
+            at = end
+            if at < len(piece):
+                self._break()
 
     def finish(self) -> list[Row]:
         return self._rows

@@ -1,4 +1,4 @@
-"""Every test of the screen has folders of its own."""
+"""Every test of the screen has an agent that it can tell what happens."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ from tests.ui.scripted import ScriptedAgent
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        folder = tmp_path / "own" / name
-        folder.mkdir(parents=True)
-        monkeypatch.setenv(name, str(folder))
+def _colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 

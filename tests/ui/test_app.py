@@ -174,7 +174,7 @@ async def test_what_waits_is_shown_and_up_takes_the_last_one_back(agent: Scripte
         assert '2 queued: "run [lint]" · "and test"' in screen_text(app)
         await pilot.press("up")
         assert app.board.prompt.text == "and test"
-        assert agent.queue == ("run [lint]",)
+        assert list(agent.queue) == ["run [lint]"]
 
 
 async def test_choosing_a_run_pins_both_panes_until_the_newest_is_chosen_again(agent: ScriptedAgent) -> None:

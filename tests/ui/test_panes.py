@@ -1,0 +1,194 @@
+"""The virtual panes: following, reading above, floods, long lines, changes of width."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from agentclip.messages import Image
+from agentclip.results import LineFate, LineRange, Presented
+from agentclip.ui.heights import Heights
+from agentclip.ui.layout import PaneName
+from tests.ui.screens import drawn, make_app, pane_rows, screen_text, until
+from tests.ui.scripted import ScriptedAgent
+
+WIDE = (140, 40)
+
+
+def numbered(first: int, last: int) -> bytes:
+    return b"".join(b"line-%d\n" % number for number in range(first, last))
+
+
+async def test_a_living_run_is_followed_until_one_scrolls_up_and_again_after_end(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        run = agent.start("loop")
+        run.write(numbered(0, 200))
+        await until(pilot, lambda: pane_rows(raw)[-1:] == ["  line-199"])
+        raw.focus()
+        await pilot.press("pageup", "pageup")
+        before = pane_rows(raw)
+        run.write(numbered(200, 500))
+        await until(pilot, lambda: raw.total_rows() == 500)
+        assert pane_rows(raw) == before
+        assert "300 new lines, End" in screen_text(app)
+        await pilot.press("end")
+        run.write(numbered(500, 600))
+        await until(pilot, lambda: pane_rows(raw)[-1] == "  line-599")
+        assert "new line" not in screen_text(app)
+
+
+async def test_chat_does_not_move_while_one_reads_above(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        chat = app.board.chat
+        for number in range(100):
+            agent.say(f"answer {number}\n\n- a point\n- another")
+        await until(pilot, lambda: "answer 99" in "\n".join(pane_rows(chat)))
+        await pilot.press("pageup", "pageup")
+        await drawn(pilot)
+        before = pane_rows(chat)
+        for number in range(100, 120):
+            agent.say(f"answer {number}")
+        await drawn(pilot)
+        assert pane_rows(chat) == before
+        assert "new lines, End" in screen_text(app)
+        await pilot.press("end")
+        await until(pilot, lambda: "answer 119" in "\n".join(pane_rows(chat)))
+
+
+async def test_reading_upwards_through_estimated_heights_skips_nothing(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(60, 20)) as pilot:
+        chat = app.board.chat
+        for number in range(60):
+            agent.say(f"number {number}\n\n| a | b |\n|---|---|\n| x | {'long ' * 30}|\n")
+        await until(pilot, lambda: "number 59" in "\n".join(pane_rows(chat)))
+        seen = pane_rows(chat)
+        while chat.first_row > 0:
+            chat.action_scroll_up()
+            rows = pane_rows(chat)
+            assert rows[1:] == seen[: len(rows) - 1], "one row up must show one more row above and move the others down by one"
+            seen = rows
+        assert rows[0] == "number 0"
+
+
+async def test_another_width_keeps_what_one_reads_in_view(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        chat = app.board.chat
+        for number in range(200):
+            agent.say(f"number {number}: " + "words " * 40)
+        await drawn(pilot)
+        chat.go_to(chat.total_rows() // 2)
+        await drawn(pilot)
+        marker = next(row for row in pane_rows(chat) if row.startswith("number")).split(":")[0]
+        for size in ((100, 30), (60, 20), WIDE):
+            await pilot.resize_terminal(*size)
+            await drawn(pilot)
+        assert any(row.startswith(marker) for row in pane_rows(chat))
+        assert not chat.following
+
+
+async def test_keys_are_answered_while_a_large_spool_is_indexed(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        run = agent.start("flood")
+        run.write(b"0123456\n" * 6_000_000)
+        await pilot.press("x")
+        assert app.board.prompt.text == "x"
+        await until(pilot, lambda: app.board.raw.total_rows() == 6_000_000)
+        assert pane_rows(app.board.raw)[-1] == "  0123456"
+        await until(pilot, lambda: "6,000,000 lines" in screen_text(app))
+
+
+async def test_a_line_of_ten_megabytes_is_clipped_and_says_so(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        short = Presented("abcdefgh... [+9,998,000 chars]\nafter\n[exit:0 | 1.2s]", (LineRange(0, 1, LineFate.SHOWN, 0),))
+        agent.run("yes", b"abcdefgh" * 1_250_000 + b"\nafter\n", presented=short)
+        await until(pilot, lambda: len(pane_rows(app.board.raw)) == 2)
+        first, second = pane_rows(app.board.raw)
+        assert first.startswith("= abcdefgh")
+        assert first.endswith("»")
+        assert second == "= after"
+        app.board.raw.focus()
+        await pilot.press("right")
+        await drawn(pilot)
+        assert pane_rows(app.board.raw)[0].startswith("= abcdefgh")
+        for _ in range(600):
+            app.board.raw.action_aside(1)
+        await drawn(pilot)
+        assert pane_rows(app.board.raw)[0].endswith("… +9,991,808 bytes")
+
+
+async def test_what_was_not_sent_is_marked_in_the_raw_stream(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        run = agent.start("seq")
+        run.write(b"one\ntwo\x1b[1m\nthree\n")
+        run.write_stderr(b"oops\n")
+        ranges = (LineRange(0, 0, LineFate.SHOWN, 0), LineRange(1, 1, LineFate.CHANGED, 1), LineRange(2, 2, LineFate.CUT))
+        run.finish(presented=Presented("one\ntwo\n--- output truncated ---\n[exit:0 | 1.2s]", ranges))
+        await until(pilot, lambda: pane_rows(app.board.raw)[:1] == ["= one"])
+        assert pane_rows(app.board.raw) == ["= one", "~ two", "- three", "! oops"]
+
+
+async def test_the_model_pane_holds_the_text_to_the_letter_and_names_pictures(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    text = "a [/] b\n\n  indented\t中\n" + "x" * 300 + "\n[exit:0 | 1.2s]"
+    image = Image("/p", "image/png", "photo [1].png", 640, 480)
+    async with app.run_test(size=WIDE) as pilot:
+        run = agent.start("see photo.png")
+        run.finish(presented=Presented(text, (), (image,)))
+        model = app.board.model
+        await until(pilot, lambda: model.total_rows() > 3)
+        rows = [model.strip_at(row).text for row in range(model.total_rows())]
+        assert rows[-1] == "+ image photo [1].png image/png 640x480"
+        whole = "".join(row[2:] if row.startswith("↳") else "\n" + row[2:] for row in rows[:-1])
+        assert whole == "\n" + text.expandtabs()
+        assert f"{len(text.encode())}B of 50KB" in screen_text(app)
+
+
+async def test_selected_rows_are_copied_without_their_signs(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        agent.run("seq", numbered(0, 5))
+        await drawn(pilot)
+        app.screen.selections = {app.board.raw: Selection(Offset(4, 1), Offset(8, 2))}
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "ne-1\nline-2"
+        assert agent.calls == []
+
+
+async def test_a_spool_that_vanished_is_an_empty_pane(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        run = agent.run("seq", numbered(0, 5))
+        run.path.unlink()
+        await pilot.press("alt+up")
+        await pilot.pause(0.2)
+        assert app.board.arrangement.panes == set(PaneName)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_heights_agree_with_a_plain_sum(seed: int) -> None:
+    chance = random.Random(seed)
+    heights = Heights()
+    plain: list[int] = []
+    for _ in range(300):
+        if plain and chance.random() < 0.4:
+            index, height = chance.randrange(len(plain)), chance.randrange(1, 9)
+            heights.replace(index, height)
+            plain[index] = height
+        else:
+            plain.append(chance.randrange(1, 9))
+            heights.append(plain[-1])
+        assert heights.total == sum(plain)
+        row = chance.randrange(sum(plain))
+        index = heights.at(row)
+        assert sum(plain[:index]) == heights.start(index) <= row < sum(plain[: index + 1])
