@@ -47,11 +47,12 @@ class OpenAIEndpoint:
     def __init__(self, settings: ProviderSettings) -> None:
         self.settings = settings
         self._options = BodyOptions(settings.model, stream=settings.stream, images=settings.images)
-        self._client = make_client(settings)
+        self._client: httpx.AsyncClient | None = None
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        if self._client is not None:
+            await self._client.aclose()
 
     async def reply(self, conversation: Conversation) -> AsyncGenerator[Part, None]:
         """Stream one reply. Closing the generator closes the socket.
@@ -95,6 +96,7 @@ class OpenAIEndpoint:
         body = await asyncio.to_thread(_encode, conversation, options)
         assembler = ReplyAssembler(call_ids(conversation))
         url = f"{self.settings.api_base}/chat/completions"
+        self._client = self._client or make_client(self.settings)
         async with self._client.stream("POST", url, content=body, headers=headers(self.settings)) as response:
             if not response.is_success:
                 await self._refuse(response)

@@ -170,7 +170,7 @@ async def _end_otherwise(scripted: ScriptedReply) -> None:
         error = scripted.error
         raise ModelError(error.message, hint=error.hint, code=error.code, retry_after_s=error.retry_after_s)
     if scripted.cut:
-        raise ModelError("connection lost in the middle of the answer", hint="Send it again", code=ErrorCode.NETWORK)
+        raise ModelError("connection lost before the answer was complete", hint="Send it again", code=ErrorCode.NETWORK)
     if scripted.hang:
         await asyncio.Event().wait()
 

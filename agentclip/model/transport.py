@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterator
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import httpx
 
@@ -15,16 +17,36 @@ from agentclip.model.protocol import ProviderSettings
 
 
 def make_client(settings: ProviderSettings) -> httpx.AsyncClient:
-    """A client for one endpoint: proxies by the environment, certificates by the system or SSL_CERT_FILE."""
+    """A client for one endpoint: proxies by the environment but never to this machine, certificates by SSL_CERT_FILE.
+
+    Raises:
+        ModelError: the environment names a proxy that cannot be used.
+    """
     # Loading the system's certificates takes 20 ms or more; an endpoint without TLS needs none. This context trusts nobody.
     plain = settings.api_base.startswith("http://")
-    timeout = httpx.Timeout(settings.stall_timeout_s, connect=settings.connect_timeout_s)
-    return httpx.AsyncClient(
-        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
-        timeout=timeout,
-        limits=httpx.Limits(keepalive_expiry=30),
-        mounts={"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None},  # never through a proxy
-    )
+    try:
+        return httpx.AsyncClient(
+            verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else httpx.create_ssl_context(),
+            timeout=httpx.Timeout(settings.stall_timeout_s, connect=settings.connect_timeout_s),
+            limits=httpx.Limits(keepalive_expiry=30),
+            trust_env=not is_this_machine(settings.api_base),
+        )
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        said = one_line(str(error), settings.key)
+        hint = "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
+        raise ModelError(f"the proxy of the environment cannot be used: {said}", hint=hint, code=ErrorCode.CONFIG) from error
+    except OSError as error:  # SSL_CERT_FILE, or the system's certificates
+        message = f"the certificates cannot be read: {error.strerror or error}"
+        raise ModelError(message, hint="Check SSL_CERT_FILE and SSL_CERT_DIR", code=ErrorCode.CONFIG) from error
+
+
+def is_this_machine(api_base: str) -> bool:
+    """Whether an address is on this machine, by its name alone."""
+    try:
+        host = urlsplit(api_base).hostname or ""
+    except ValueError:
+        return False
+    return host in {"localhost", "::1"} or host.startswith("127.") or host.endswith(".localhost")
 
 
 def headers(settings: ProviderSettings) -> dict[str, str]:
@@ -44,8 +66,8 @@ def headers(settings: ProviderSettings) -> dict[str, str]:
 
 
 def connection_lost() -> ModelError:
-    """The stream ended in the middle."""
-    return ModelError("connection lost in the middle of the answer", hint="Send it again", code=ErrorCode.NETWORK)
+    """The connection ended before the answer did."""
+    return ModelError("connection lost before the answer was complete", hint="Send it again", code=ErrorCode.NETWORK)
 
 
 def transport_error(error: httpx.HTTPError | httpx.InvalidURL, settings: ProviderSettings) -> ModelError:
@@ -74,6 +96,8 @@ def transport_error(error: httpx.HTTPError | httpx.InvalidURL, settings: Provide
 
 def _connect_error(error: BaseException, where: str) -> ModelError:
     causes = list(_causes(error))
+    if {"http", "https", "all"} & getproxies().keys() and not is_this_machine(where):
+        where += " through the proxy of the environment"
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         message, hint = f"the host of {where} is not known", "Check --api-base and the network"
     elif any(isinstance(cause, ssl.SSLError) for cause in causes):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import random
 import socket
 import threading
 import time
@@ -78,7 +79,7 @@ async def test_a_connection_is_used_again(server: FakeModel, endpoint: OpenAIEnd
     server.script += [text("a"), text("b")]
     await reply_of(endpoint)
     await reply_of(endpoint)
-    pool = endpoint._client._transport._pool  # type: ignore[attr-defined]  # noqa: SLF001  nothing public tells
+    pool = endpoint._client._transport._pool  # type: ignore[union-attr]  # noqa: SLF001  nothing public tells
     assert len(pool.connections) == 1
 
 
@@ -116,7 +117,7 @@ async def test_a_stream_that_breaks_inside_arguments_delivers_no_call(
 ) -> None:
     server.script += [{"chunks": HALF_A_CALL, **cut}, text("again")]
     error = await failure_of(endpoint)
-    assert (error.code, error.message) == (ErrorCode.NETWORK, "connection lost in the middle of the answer")
+    assert (error.code, error.message) == (ErrorCode.NETWORK, "connection lost before the answer was complete")
     assert (await reply_of(endpoint)).message.text == "again"
 
 
@@ -349,16 +350,47 @@ async def test_an_address_that_is_none_is_named() -> None:
         assert error.code is ErrorCode.CONFIG, base
 
 
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9", "nonsense://[", "127.0.0.1:9"])
 async def test_a_server_on_this_machine_is_never_asked_through_a_proxy(
-    server: FakeModel, monkeypatch: pytest.MonkeyPatch
+    server: FakeModel, monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(variable, "http://127.0.0.1:9")
-    server.script.append(text("direct"))
-    endpoint = OpenAIEndpoint(ProviderSettings("m", server.url))
-    assert (await reply_of(endpoint)).message.text == "direct"
-    away = OpenAIEndpoint(ProviderSettings("m", "http://no-such-host.invalid/v1"))
-    assert (await failure_of(away)).code is ErrorCode.UNAVAILABLE
+        monkeypatch.setenv(variable, proxy)
+    server.script += [text("direct"), text("by name")]
+    for base in (server.url, server.url.replace("127.0.0.1", "localhost")):
+        endpoint = OpenAIEndpoint(ProviderSettings("m", base))
+        await reply_of(endpoint)
+        await endpoint.aclose()
+
+
+@pytest.mark.parametrize(
+    ("proxy", "code", "words"),
+    [
+        ("http://127.0.0.1:9", ErrorCode.UNAVAILABLE, "through the proxy of the environment"),
+        ("socks5://127.0.0.1:9", ErrorCode.CONFIG, "the proxy of the environment cannot be used"),
+        ("nonsense://host", ErrorCode.CONFIG, "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"),
+    ],
+)
+async def test_a_proxy_that_does_not_work_is_named(
+    monkeypatch: pytest.MonkeyPatch, proxy: str, code: ErrorCode, words: str
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    monkeypatch.delenv("http_proxy", raising=False)
+    error = await failure_of(OpenAIEndpoint(ProviderSettings("m", "http://api.example.com/v1")))
+    assert error.code is code
+    assert words in str(error)
+
+
+async def test_a_proxy_is_used_for_servers_elsewhere(server: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+    error = await failure_of(OpenAIEndpoint(ProviderSettings("m", "http://api.example.com/v1")))
+    assert "no such path http://api.example.com/v1/chat/completions" in error.message
+
+
+async def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+    error = await failure_of(OpenAIEndpoint(ProviderSettings("m", "https://127.0.0.1:9/v1")))
+    assert (error.code, error.hint) == (ErrorCode.CONFIG, "Check SSL_CERT_FILE and SSL_CERT_DIR")
 
 
 async def test_requests_side_by_side_do_not_mix(server: FakeModel, endpoint: OpenAIEndpoint) -> None:
@@ -382,6 +414,49 @@ async def test_a_server_that_talks_no_http_is_a_lost_connection() -> None:
         error = await failure_of(OpenAIEndpoint(ProviderSettings("m", f"http://127.0.0.1:{listening.getsockname()[1]}/v1")))
         thread.join()
     assert error.code is ErrorCode.NETWORK
+
+
+GOOD_STREAM = """\
+: keep-alive
+
+data: {"choices":[{"delta":{"content":"a\\u00e9\\ud83d\\ude00"}}]}
+
+data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"run","arguments":"{}"}}]}}]}
+
+data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}
+
+data: [DONE]
+
+"""
+
+
+def damaged(chance: random.Random) -> str:
+    """The good stream with pieces taken out, doubled, replaced or moved."""
+    stream = GOOD_STREAM
+    for _ in range(chance.randint(1, 4)):
+        start = chance.randrange(len(stream) + 1)
+        end = start + chance.choice([0, 1, 1, 3, 20, 200])
+        piece = chance.choice(["", stream[start:end] * 2, "null", "[", '"', "\n\n", "\0", "9" * 400, stream[: end - start]])
+        stream = stream[:start] + piece + stream[end:]
+    return stream
+
+
+async def test_whatever_is_streamed_ends_in_a_reply_or_in_one_clear_failure(
+    server: FakeModel, endpoint: OpenAIEndpoint
+) -> None:
+    chance = random.Random(20260)
+    replies: list[Reply] = []
+    failures: list[str] = []
+    ends: list[dict[str, Any]] = [{}, {"cut": True}, {"cut": "reset"}, {"chunked": False}]
+    for _ in range(200):
+        server.script.append({"chunks": [damaged(chance)], "finish": None, "usage": None, "done": False, **chance.choice(ends)})
+        try:
+            replies.append(await reply_of(endpoint))
+        except ModelError as error:
+            failures.append(str(error))
+    assert min(len(replies), len(failures)) > 20
+    assert all(reply.message.text.strip() or reply.message.tool_calls for reply in replies)
+    assert all(failure.isprintable() for failure in failures)
 
 
 async def test_the_first_request_is_small(server: FakeModel, endpoint: OpenAIEndpoint) -> None:
