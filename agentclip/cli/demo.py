@@ -10,6 +10,7 @@ import click
 
 from agentclip import runtime
 from agentclip.cli.options import settings_from
+from agentclip.cli.output import log_to_file, say
 from agentclip.cli.screen import Opening, is_screen, show
 from agentclip.config import Settings
 from agentclip.events import AssistantReplied, CommandFinished, Event, TurnEnd, TurnFinished
@@ -36,6 +37,7 @@ def command(as_text: bool, theme: str | None) -> int:
 def play_as_text() -> int:
     """Play it on stdout; the exit status is 0 unless something broke."""
     settings = settings_from(model=MODEL)
+    log_to_file()
     with tempfile.TemporaryDirectory(prefix="agentclip-demo-") as folder:
         end = asyncio.run(_play(settings, folder))
     return 0 if end.reason is TurnEnd.ANSWERED else 1
@@ -45,7 +47,7 @@ async def _play(settings: Settings, folder: str) -> TurnFinished:
     model, session = _opened(settings, folder)
     async with runtime.conversation(settings, model, session) as talk:
         talk.agent.subscribe(_print)
-        click.echo(f"> {PROMPT}\n")
+        say(f"> {PROMPT}\n")
         return await talk.agent.turn(PROMPT)
 
 
@@ -58,8 +60,8 @@ def _opened(settings: Settings, folder: str) -> tuple[Model, Session]:
 def _print(event: Event) -> None:
     match event:
         case AssistantReplied(message) if message.text:
-            click.echo(message.text + "\n")
+            say(message.text + "\n")
         case CommandFinished(result=result, shown=shown):
-            click.echo(f"$ {result.chain.source}\n{shown.text}\n")
+            say(f"$ {result.chain.source}\n{shown.text}\n")
         case _:
             pass

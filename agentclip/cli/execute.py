@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import resource
 import signal
@@ -15,6 +14,7 @@ from pathlib import Path
 import click
 
 from agentclip import config, runtime
+from agentclip.cli.output import say, say_json
 from agentclip.errors import CommandError, category_of
 from agentclip.results import Chain, ChainResult, Presented, Stage, StageResult, StreamFile
 from agentclip.shell.jobs import Job
@@ -41,7 +41,7 @@ def command(
     """Run one LINE without any model and show exactly what the model would read."""
     settings = config.load(os.environ, Path.cwd(), {} if timeout_s is None else {"timeout_s": timeout_s})
     if print_tool_description:
-        click.echo(runtime.tool_description())
+        say(runtime.tool_description())
         return 0
     source = _source(line, file)
     if raw:
@@ -116,17 +116,17 @@ def _run(runner: runtime.Lines, source: str, *, as_json: bool) -> int:
     except CommandError as error:
         return _refused(error, as_json=as_json)
     if as_json:
-        _print_json(_document(result, shown, runner.limits.bytes))
+        say_json(_document(result, shown, runner.limits.bytes))
     else:
-        _print(shown.text)
+        say(shown.text)
     return result.status & 255
 
 
 def _refused(error: CommandError, *, as_json: bool) -> int:
     if as_json:
-        _print_json(failure(error))
+        say_json(failure(error))
     else:
-        _print(f"{error.line('run')}\n[exit:{error.code.exit_status} | 0ms]")
+        say(f"{error.line('run')}\n[exit:{error.code.exit_status} | 0ms]")
     return error.code.exit_status
 
 
@@ -193,12 +193,12 @@ def _show_plan(chain: Chain, *, as_json: bool) -> int:
         for pipeline in chain.pipelines
     ]
     if as_json:
-        _print_json({"pipelines": pipelines, "whole": chain.whole})
+        say_json({"pipelines": pipelines, "whole": chain.whole})
         return 0
     for pipeline in chain.pipelines:
-        _print(f"{pipeline.join.value}{' !' if pipeline.negated else ''}")
+        say(f"{pipeline.join.value}{' !' if pipeline.negated else ''}")
         for stage in pipeline.stages:
-            _print(f"  {stage.kind}: {stage.text}")
+            say(f"  {stage.kind}: {stage.text}")
     return 0
 
 
@@ -209,13 +209,3 @@ def _planned(stage: Stage) -> dict[str, object]:
         "argv": list(stage.argv or ()),
         "redirects": [dataclasses.asdict(redirect) for redirect in stage.redirects],
     }
-
-
-def _print(text: str) -> None:
-    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
-    sys.stdout.flush()
-
-
-def _print_json(document: object) -> None:
-    # ASCII: a lone surrogate in a file name stays valid JSON.
-    _print(json.dumps(document))

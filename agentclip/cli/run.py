@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import select
 import signal
@@ -18,6 +17,7 @@ import click
 from agentclip import runtime
 from agentclip.cli.execute import name_survivors
 from agentclip.cli.options import model_options, settings_from
+from agentclip.cli.output import log_to_file, say, say_json
 from agentclip.cli.sessions import chosen
 from agentclip.config import Settings
 from agentclip.errors import ConfigError, ErrorCode, category_of
@@ -46,13 +46,14 @@ def command(
 ) -> int:
     """Do one TASK and print the answer. Text piped in is added to the task."""
     settings = settings_from(model=model, api_base=api_base, max_steps=max_steps)
+    log_to_file()
     piped = piped_text()
     text = f"{task}\n\n<stdin>\n{piped}\n</stdin>" if piped else task
     outcome = asyncio.run(_turn(settings, text, chosen(resume, go_on=go_on)))
     if as_json:
-        click.echo(json.dumps(outcome.document()))
+        say_json(outcome.document())
     elif outcome.end.reason is TurnEnd.ANSWERED:
-        click.echo(outcome.text)
+        say(outcome.text)
     else:
         click.echo(f"agentclip: {outcome.end.text}", err=True)
     return outcome.exit_status

@@ -10,6 +10,7 @@ import click
 
 from agentclip import runtime
 from agentclip.cli.execute import name_survivors
+from agentclip.cli.output import log_to_file
 from agentclip.config import Settings
 from agentclip.model.base import Model
 from agentclip.store.session import Session
@@ -27,6 +28,9 @@ class Opening:
 
 async def show(settings: Settings, model: Model, session: Session, opening: Opening) -> int:
     """Run the screen until the person quits; print how to come back."""
+    log_to_file()
+    for name in ("COLUMNS", "LINES"):  # an exported size is that of another moment; the terminal knows
+        os.environ.pop(name, None)
     # The screen is imported here: nothing else pays for it.
     from agentclip.ui.app import ChatApp, ScreenOptions  # noqa: PLC0415  registered deferred import
 

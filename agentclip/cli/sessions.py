@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import click
 
 from agentclip import paths
+from agentclip.cli.output import say, say_json
 from agentclip.errors import SessionError
 from agentclip.store.listing import list_sessions, newest
 
@@ -25,11 +25,11 @@ def show_list(as_json: bool) -> int:
     """List the sessions of this machine, newest first."""
     found = list_sessions(paths.sessions_dir())
     if as_json:
-        click.echo(json.dumps({"ok": True, "sessions": [asdict(facts) for facts in found]}))
+        say_json({"ok": True, "sessions": [asdict(facts) for facts in found]})
         return 0
     for facts in found:
         when = datetime.fromtimestamp(facts.updated_s).astimezone().strftime("%Y-%m-%d %H:%M")
-        click.echo(f"{facts.id}  {when}  {facts.turns:3} turns  {facts.title}  ({facts.cwd})")
+        say(f"{facts.id}  {when}  {facts.turns:3} turns  {facts.title}  ({facts.cwd})")
     return 0
 
 

@@ -7,6 +7,7 @@ import json
 import click
 
 from agentclip.cli.options import settings_from
+from agentclip.cli.output import say, say_json
 from agentclip.config import PREFIX, declared
 
 
@@ -25,9 +26,9 @@ def show(as_json: bool) -> int:
         for f in declared()
     ]
     if as_json:
-        click.echo(json.dumps({key: {"value": value, "source": source} for key, value, source, _ in rows}))
+        say_json({key: {"value": value, "source": source} for key, value, source, _ in rows})
         return 0
     for key, value, source, setting in rows:
-        click.echo(f"{key} = {json.dumps(value)}  ({source}; {PREFIX}{setting.name.upper()})")
-        click.echo(f"    {setting.metadata['doc']}")
+        say(f"{key} = {json.dumps(value)}  ({source}; {PREFIX}{setting.name.upper()})")
+        say(f"    {setting.metadata['doc']}")
     return 0
