@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from agentclip.messages import Image
 from agentclip.present.presenter import CAPS, FLOORS, capped, present
 from agentclip.present.ranges import MAX_RANGES
+from agentclip.present.scan import LINE_EDGE_BYTES
 from agentclip.results import ChainResult, Limits, LineFate, Presented, StreamFile
 from tests.present.runs import Ran, Run
 
@@ -131,10 +132,17 @@ def test_images_are_carried_beside_the_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [-5, 0, 10**12])
 def test_limits_are_always_capped(value: int, tmp_path: Path) -> None:
-    limits = capped(Limits(value, value, value, value, value, value, value))
-    assert limits == replace(CAPS if value > 0 else FLOORS, encoding=None)
+    limits = Limits(value, value, value, value, value, value, value)
+    assert capped(limits) == (CAPS if value > 0 else FLOORS)
     shown = present(Run(b"x" * 99 + b"\n" + b"y\n" * 10**6, [[Ran(status=1, stderr=b"e\n" * 10**6)]]).result(tmp_path), limits)
-    check_text(shown.text, CAPS)
+    check_text(shown.text, CAPS if value > 0 else FLOORS)
+
+
+def test_a_line_whose_kept_part_is_all_escapes_still_says_what_is_left_out(tmp_path: Path) -> None:
+    data = b"\x1b[0m" * (LINE_EDGE_BYTES // 4) + b"the end\n"
+    assert present(Run(data).result(tmp_path), Limits()).text.startswith(
+        "... [+7 chars]\n--- output truncated (1 line, 64.0KB)"
+    )
 
 
 def gone(result: ChainResult) -> None:
