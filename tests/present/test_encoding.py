@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -165,3 +166,8 @@ def test_the_locale_declares_an_encoding(environment: dict[str, str], encoding: 
 )
 def test_iconv_knows_the_names_that_are_advised(name: str) -> None:
     assert subprocess.run(["iconv", "-f", name, "-t", "utf-8"], input=b"", check=False).returncode == 0
+
+
+def test_the_detector_is_not_loaded_until_an_output_needs_it() -> None:
+    code = "import sys; import agentclip.present.presenter; sys.exit('chardet' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
