@@ -1,9 +1,10 @@
 """A process that works on a scripted session and kills itself, with SIGKILL, at the point it is told.
 
-    python crasher.py FOLDER URL POINT [SESSION]
+    python crasher.py '{"folder": "...", "url": "...", "point": 7, "session": null, "cancel_after_s": [null]}'
 
-A point is the number of a change of state: before and after each event is written, and after each is told. On stdout:
-the session's id, and then one line per finished command, written once its result is known to the listener.
+A point is the number of a change of state: before and after each event is written, and after each is told; -1 for none.
+One turn per entry of `cancel_after_s`; null lets it run. On stdout: the session's id, then one line per finished command
+and whole reply, written once the listener knows of it.
 """
 
 from __future__ import annotations
@@ -12,19 +13,49 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from agentclip.agent.loop import Agent
 from agentclip.agent.options import AgentOptions
 from agentclip.agent.prompt import instructions
 from agentclip.command import CommandTable
-from agentclip.events import CommandFinished, Event, Recorded
+from agentclip.events import AssistantReplied, CommandFinished, Event, Recorded
+from agentclip.messages import Conversation
+from agentclip.model.base import Part
+from agentclip.model.openai import OpenAIEndpoint
 from agentclip.model.protocol import ProviderSettings
-from agentclip.model.remote import WorkerModel
 from agentclip.shell.execute import Executor, Place
 from agentclip.shell.state import command_environment
 from agentclip.store.log import EventLog
 from agentclip.store.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    folder: str
+    url: str
+    point: int = -1
+    session: str | None = None
+    cancel_after_s: tuple[float | None, ...] = (None,)
+
+
+class DirectModel:
+    """The direct provider without its process: a kill takes both, and the test starts faster."""
+
+    name = "fake-model"
+
+    def __init__(self, url: str) -> None:
+        self.endpoint = OpenAIEndpoint(ProviderSettings("fake-model", url))
+
+    def reply(self, conversation: Conversation) -> AsyncGenerator[Part, None]:
+        return self.endpoint.reply(conversation)
+
+    async def aclose(self) -> None:
+        await self.endpoint.aclose()
 
 
 class Fuse:
@@ -56,30 +87,42 @@ def say(line: str) -> None:
     os.write(1, f"{line}\n".encode())
 
 
-async def main(folder: Path, url: str, point: int, name: str | None) -> None:
-    fuse = Fuse(point)
+async def main(options: Options) -> None:
+    fuse = Fuse(options.point)
     arm(fuse)
-    model = WorkerModel("fake-model", ProviderSettings("fake-model", url), folder / "model.log")
-    sessions = folder / "sessions"
-    session = Session.open(sessions, name) if name else Session.create(sessions, str(folder / "work"), "m", "0.1")
+    folder = Path(options.folder)
+    model = DirectModel(options.url)
+    session = open_session(folder / "sessions", options)
     say(session.id)
     executor = Executor(CommandTable(), Place(session.folder, session.last_cwd, command_environment(os.environ)))
     told = instructions([], session.meta.cwd)
-    agent = Agent(model=model, executor=executor, session=session, instructions=told, options=AgentOptions())
+    waits = AgentOptions(max_retry_wait_s=0.02)
+    agent = Agent(model=model, executor=executor, session=session, instructions=told, options=waits)
 
     def listener(event: Event) -> None:
         fuse.point()
         if isinstance(event, CommandFinished):
             say(f"finished {event.number}")
+        if isinstance(event, AssistantReplied):
+            say(f"replied {event.message.text!r}")
 
     agent.subscribe(listener)
-    end = await agent.turn("go" if name is None else "go on")
-    say(f"end {end.reason}")
+    for number, delay_s in enumerate(options.cancel_after_s):
+        if delay_s is not None:
+            asyncio.get_running_loop().call_later(delay_s, agent.cancel)
+        await agent.turn(f"prompt {number}")
     await agent.close()
     await model.aclose()
     executor.close()
     session.close()
+    say("closed")
+
+
+def open_session(sessions: Path, options: Options) -> Session:
+    if options.session is not None:
+        return Session.open(sessions, options.session)
+    return Session.create(sessions, f"{options.folder}/work", "m", "0.1")
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None))
+    asyncio.run(main(msgspec.json.decode(sys.argv[1], type=Options)))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,26 +27,19 @@ from agentclip.events import (
 from agentclip.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from agentclip.results import Ended, Limits
 from agentclip.shell.execute import RunRequest
+from tests.agent.crasher import Options
 from tests.agent.scripted import ScriptedModel, reply
-from tests.agent.workbench import answers, asked, bench, provider, roles, until
+from tests.agent.workbench import answers, asked, bench, crash, provider, roles, until
 from tests.fake_model.script import ScriptItem, run, text
 from tests.fake_model.server import FakeModel
 from tests.store.samples import CHAIN, finished
-
-CRASHER = Path(__file__).with_name("crasher.py")
-
-
-def crash(folder: Path, url: str, point: int, name: str = "") -> subprocess.Popen[str]:
-    (folder / "work").mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, str(CRASHER), str(folder), url, str(point), *([name] if name else [])]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 async def test_killed_during_a_command_it_is_answered_as_interrupted_and_not_started_again(tmp_path: Path) -> None:
     """Case B60."""
     script = [run("echo $$ > pid; echo begun; echo trouble >&2; exec sleep 60", "touch never")]
     with FakeModel(script) as server:
-        with crash(tmp_path, server.url, -1) as process:
+        with crash(Options(str(tmp_path), server.url)) as process:
             assert process.stdout is not None
             name = process.stdout.readline().strip()
             spools = tmp_path / "sessions" / name / "cmd-output"
@@ -93,7 +84,7 @@ def _points() -> list[Any]:
 @pytest.mark.parametrize("point", _points())
 async def test_killed_at_any_point_the_session_goes_on(tmp_path: Path, point: int) -> None:
     with FakeModel(STEPS) as server:
-        with crash(tmp_path, server.url, point) as process:
+        with crash(Options(str(tmp_path), server.url, point)) as process:
             assert process.stdout is not None
             name, *said = process.stdout.read().split("\n")
         assert process.returncode in {-signal.SIGKILL, 0}
@@ -115,14 +106,14 @@ async def test_killed_at_any_point_the_session_goes_on(tmp_path: Path, point: in
 async def test_killed_again_while_it_is_being_resumed(tmp_path: Path) -> None:
     """The events that make a log whole are stored one by one: a death among them is mended the next time."""
     with FakeModel([run("echo a >> ran", "echo b >> ran"), text("x")]) as server:
-        with crash(tmp_path, server.url, 11) as process:
+        with crash(Options(str(tmp_path), server.url, 11)) as process:
             assert process.stdout is not None
             name = process.stdout.readline().strip()
         for point in (1, 2, 3, 4):
             server.script[:] = [text("never seen")]
             copy = tmp_path / f"again{point}"
             shutil.copytree(tmp_path / "sessions", copy / "sessions")
-            with crash(copy, server.url, point, name) as process:
+            with crash(Options(str(copy), server.url, point, name)) as process:
                 pass
             server.script[:] = [text("pong")]
             async with bench(copy, provider(server, copy), resume=name) as it:

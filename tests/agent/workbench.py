@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from agentclip.agent.loop import Agent
 from agentclip.agent.options import AgentOptions
@@ -22,9 +26,11 @@ from agentclip.model.remote import WorkerModel
 from agentclip.shell.execute import Executor, Place
 from agentclip.shell.state import command_environment
 from agentclip.store.session import Session
+from tests.agent.crasher import Options
 from tests.fake_model.script import ScriptItem, text
 from tests.fake_model.server import FakeModel
 
+CRASHER = Path(__file__).with_name("crasher.py")
 PATIENCE_S = 30
 E = TypeVar("E")
 
@@ -120,6 +126,13 @@ async def turn_in_the_background(it: Bench, prompt: str) -> AsyncIterator[asynci
     """Do a turn while the block watches; the turn is over when the block is left."""
     async with asyncio.TaskGroup() as group:
         yield group.create_task(it.agent.turn(prompt))
+
+
+def crash(options: Options) -> subprocess.Popen[str]:
+    """Start a process that works on a session and kills itself; see `crasher.py`."""
+    Path(options.folder, "work").mkdir(parents=True, exist_ok=True)
+    argument = msgspec.json.encode(options).decode()
+    return subprocess.Popen([sys.executable, str(CRASHER), argument], stdout=subprocess.PIPE, text=True)
 
 
 def answers(server: FakeModel) -> dict[str, str]:
