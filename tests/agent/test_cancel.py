@@ -18,7 +18,10 @@ from tests.fake_model.script import run, text
 
 
 async def test_before_the_first_token_nothing_is_stored_of_the_answer(tmp_path: Path) -> None:
-    async with against(tmp_path, [{"hang": "start"}]) as (it, server), turn_in_the_background(it, "go") as turn:
+    async with (
+        against(tmp_path, [{"hang": "start"}], in_process=False) as (it, server),
+        turn_in_the_background(it, "go") as turn,
+    ):
         await until(lambda: server.requests)
         began = time.monotonic()
         it.agent.cancel()
@@ -44,7 +47,8 @@ async def test_white_text_before_the_cancel_is_no_answer(tmp_path: Path, white: 
 
 
 async def test_partial_text_is_kept_and_marked(tmp_path: Path) -> None:
-    async with against(tmp_path, [{"text": "so far", "reasoning": "thought", "hang": True}, text("x")]) as (it, server):
+    script: list[Any] = [{"text": "so far", "reasoning": "thought", "hang": True}, text("x")]
+    async with against(tmp_path, script, in_process=False) as (it, server):
         async with turn_in_the_background(it, "go"):
             await until(lambda: "".join(event.text for event in it.of(TextDelta)) == "so far")
             it.agent.cancel()

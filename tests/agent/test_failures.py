@@ -27,7 +27,7 @@ def refusal(status: int, message: str = "no", **headers: str) -> dict[str, Any]:
 async def test_a_rate_limit_is_waited_out_as_long_as_it_asks(tmp_path: Path) -> None:
     """Case B50."""
     limited = refusal(429, "slow down", **{"Retry-After": "2"})
-    async with against(tmp_path, [limited, limited, text("at last")]) as (it, server):
+    async with against(tmp_path, [limited, limited, text("at last")], in_process=False) as (it, server):
         assert (await it.agent.turn("go")).reason is TurnEnd.ANSWERED
         assert [(event.seconds, event.attempt) for event in it.of(RetryWaiting)] == [(2.0, 1), (2.0, 2)]
         times = [request.time for request in server.requests]
@@ -38,7 +38,7 @@ async def test_a_rate_limit_is_waited_out_as_long_as_it_asks(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 529])
 async def test_a_server_error_is_tried_again_three_times_at_most(tmp_path: Path, status: int) -> None:
-    async with against(tmp_path, [refusal(status)] * 9, options=SOON) as (it, server):
+    async with against(tmp_path, [refusal(status)] * 9, options=SOON, in_process=False) as (it, server):
         end = await it.agent.turn("go")
         assert (end.reason, end.code) == (TurnEnd.FAILED, "SERVER_ERROR")
         assert len(server.requests) == 4
@@ -79,7 +79,7 @@ async def test_a_stream_cut_inside_arguments_runs_nothing_and_is_asked_for_again
     """Case B46."""
     half = '{"command":"touch ac_half_1 && rm -rf ac_keep'
     cut: dict[str, Any] = {"calls": [{"name": "run", "arguments": half}], "cut": how}
-    async with against(tmp_path, [cut, cut, run("echo whole"), text("ok")], options=SOON) as (it, server):
+    async with against(tmp_path, [cut, cut, run("echo whole"), text("ok")], options=SOON, in_process=False) as (it, server):
         (it.work / "ac_keep").mkdir()
         assert (await it.agent.turn("go")).reason is TurnEnd.ANSWERED
         assert not (it.work / "ac_half_1").exists()
@@ -91,7 +91,7 @@ async def test_a_stream_cut_inside_arguments_runs_nothing_and_is_asked_for_again
 
 async def test_a_stream_that_is_always_cut_fails_after_three_more_tries(tmp_path: Path) -> None:
     cut: dict[str, Any] = {**run("touch ac_half_3"), "cut": True}
-    async with against(tmp_path, [cut] * 9, options=SOON) as (it, server):
+    async with against(tmp_path, [cut] * 9, options=SOON, in_process=False) as (it, server):
         end = await it.agent.turn("go")
         assert (end.reason, end.code) == (TurnEnd.FAILED, "NETWORK")
         assert len(server.requests) == 4
@@ -100,7 +100,7 @@ async def test_a_stream_that_is_always_cut_fails_after_three_more_tries(tmp_path
 
 async def test_text_before_a_cut_is_kept_and_the_model_goes_on_from_there(tmp_path: Path) -> None:
     cut: dict[str, Any] = {"text": "The first half", "cut": True}
-    async with against(tmp_path, [cut, text("and the second.")], options=SOON) as (it, server):
+    async with against(tmp_path, [cut, text("and the second.")], options=SOON, in_process=False) as (it, server):
         assert (await it.agent.turn("go")).reason is TurnEnd.ANSWERED
         assert [(event.message.text, event.partial) for event in it.of(AssistantReplied)] == [
             ("The first half", True),

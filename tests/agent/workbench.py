@@ -1,4 +1,4 @@
-"""An agent at work against the strict fake server: real HTTP, the real provider process, real bash, a real session."""
+"""An agent at work against the strict fake server: real HTTP, a real provider, real bash, a real session on disk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agentclip.model.remote import WorkerModel
 from agentclip.shell.execute import Executor, Place
 from agentclip.shell.state import command_environment
 from agentclip.store.session import Session
-from tests.agent.crasher import Options
+from tests.agent.crasher import DirectModel, Options
 from tests.fake_model.script import ScriptItem, text
 from tests.fake_model.server import FakeModel
 
@@ -85,20 +85,21 @@ def provider(server: FakeModel, tmp_path: Path) -> WorkerModel:
 
 @contextlib.asynccontextmanager
 async def against(
-    tmp_path: Path, script: Sequence[ScriptItem], *, options: AgentOptions | None = None
+    tmp_path: Path, script: Sequence[ScriptItem], *, options: AgentOptions | None = None, in_process: bool = True
 ) -> AsyncIterator[tuple[Bench, FakeModel]]:
-    """An agent against a server with that script.
+    """An agent against a server with that script; the provider in our own process, which starts faster, or in its own.
 
     When the block ends without error, INV of the case log is shown to hold: the next prompt is accepted and answered, and
     once more after quit and resume.
     """
     with FakeModel(script) as server:
-        async with bench(tmp_path, provider(server, tmp_path), options=options) as it:
+        first, second = (DirectModel(server.url) if in_process else provider(server, tmp_path) for _ in range(2))
+        async with bench(tmp_path, first, options=options) as it:
             yield it, server
             server.script[:] = [text("pong")]
             await asked(it, "ping", "pong")
         name = it.session.id
-        async with bench(tmp_path, provider(server, tmp_path), resume=name) as it:
+        async with bench(tmp_path, second, resume=name) as it:
             server.script[:] = [text("pong again")]
             await asked(it, "ping", "pong again")
         assert server.violations == []
