@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from agentclip.shell.descendants import own_children, read_process
+
+GRACE_S = 5.0
+"""What was told to end may take a moment."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +35,17 @@ def _no_process_is_left() -> Iterator[None]:
     before = own_children()
     yield
     if sys.platform == "linux":
-        left = [row for pid in own_children() - before if (row := read_process(pid)) is not None and row.state != "Z"]
-        commands = [Path(f"/proc/{row.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode() for row in left]
-        assert not commands, f"left running: {commands}"
+        deadline = time.monotonic() + GRACE_S
+        while (left := _living(own_children() - before)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not left, f"left running: {left}"
+
+
+def _living(pids: set[int]) -> list[str]:
+    """The command lines of those that run."""
+    rows = [row for pid in pids if (row := read_process(pid)) is not None and row.state != "Z"]
+    found = []
+    for row in rows:
+        with contextlib.suppress(OSError):
+            found.append(Path(f"/proc/{row.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
