@@ -1,7 +1,7 @@
 """What the terminal sends, cleaned before it is parsed as keys. Pure: bytes in, keys and pastes out.
 
 A paste with marks is taken whole, whatever it contains. A burst without marks (a terminal that knows no bracketed paste) is a
-paste too: its inner line ends stay line ends; one at the very end is Enter. Bytes that are no UTF-8 and torn mouse reports
+paste too: its line ends stay line ends; only after a single line one is Enter. Bytes that are no UTF-8 and torn mouse reports
 never become text.
 """
 
@@ -71,5 +71,6 @@ def _keys(text: str) -> list[str | Pasted]:
         return []
     if len(text) >= BURST and "\x1b" not in text:
         body = text.removesuffix("\r")
-        return [Pasted(body), "\r"] if body != text else [Pasted(body)]
+        single = body != text and "\r" not in body
+        return [Pasted(body), "\r"] if single else [Pasted(text)]
     return [_ALT_ENTER.sub("\x1b[13;3u", _TORN_MOUSE.sub("", text).replace("\ufffd", ""))]

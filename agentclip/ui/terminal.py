@@ -12,7 +12,6 @@ import selectors
 import signal
 import tempfile
 import termios
-import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import IO, Any, cast
@@ -77,8 +76,14 @@ class TerminalDriver(LinuxDriver):
         self._aside: IO[bytes] | None = None
 
     def start_application_mode(self) -> None:
-        """Take the terminal, set descriptor 2 aside."""
+        """Take the terminal, set descriptor 2 aside. After a stop that nobody could catch, take it again."""
+        mode, again = self.attrs_before, self._aside is not None
+        if again:
+            self.disable_input()
+            self.close()
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual annotates no result here
+        if again:  # what the terminal was before is not the mode we left it in
+            self.attrs_before = mode
         if self._aside is None:
             self._aside = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the screen
             os.dup2(self._aside.fileno(), 2)
@@ -137,13 +142,17 @@ class TerminalDriver(LinuxDriver):
 
 
 class EndingSignals:
-    """SIGTERM, SIGHUP and SIGINT end the screen in order; a second one, or too long a wait, restores the terminal by force."""
+    """SIGTERM, SIGHUP and SIGINT end the screen in order; a second one, or too long a wait, restores the terminal by force.
+
+    A handler may run anywhere, also inside another one: it takes no lock and starts no thread.
+    """
 
     def __init__(self, end: Callable[[int], None]) -> None:
         self._end = end
         """Called on the main thread with the signal's number; returns at once."""
         self._old: dict[int, Any] = {}
-        self._timer: threading.Timer | None = None
+        self._number = 0
+        """The first signal that came; 0 for none."""
         self._attributes: list[Any] | None = None
         """The terminal's own mode, taken before the screen changes it."""
         with contextlib.suppress(termios.error):
@@ -153,26 +162,26 @@ class EndingSignals:
         """From the main thread."""
         for number in ENDING:
             self._old[number] = signal.signal(number, self._arrived)
+        self._old[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._arrived)
 
     def remove(self) -> None:
         """Put the earlier handlers back."""
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._number:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._old.items():
             signal.signal(number, handler)
         self._old.clear()
 
     def _arrived(self, number: int, _frame: FrameType | None) -> None:
-        if self._timer is not None:
-            self._force(number)
-        self._timer = threading.Timer(PATIENCE_S, self._force, [number])
-        self._timer.daemon = True
-        self._timer.start()
+        first, self._number = self._number, self._number or number
+        if first:
+            self._force()
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
         self._end(number)
 
-    def _force(self, number: int) -> None:
+    def _force(self) -> None:
         with contextlib.suppress(OSError, termios.error):
             if self._attributes is not None:
                 termios.tcsetattr(0, termios.TCSANOW, self._attributes)
             os.write(1, RESTORE)
-        os._exit(128 + number)
+        os._exit(128 + self._number)

@@ -34,9 +34,12 @@ def test_a_paste_keeps_its_state_over_many_reads() -> None:
     assert take(START, b"a" * 10, b"b" * 10, END) == [Pasted("a" * 10 + "b" * 10)]
 
 
-def test_a_burst_without_marks_is_a_paste_and_its_last_line_end_is_enter() -> None:
-    burst = b"line\r" * BURST
-    assert take(burst) == [Pasted(("line\r" * BURST)[:-1]), "\r"]
+def test_a_burst_of_lines_without_marks_is_a_paste_and_sends_nothing() -> None:
+    assert take(b"line\r" * BURST) == [Pasted("line\r" * BURST)]
+
+
+def test_a_burst_of_a_single_line_and_enter_is_sent() -> None:
+    assert take(b"x" * BURST + b"\r") == [Pasted("x" * BURST), "\r"]
 
 
 def test_alt_enter_of_old_terminals_is_known() -> None:

@@ -1,0 +1,178 @@
+"""The whole program on a real pseudo-terminal: keys, pastes, floods, foreign escapes, and every way to end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ui.pty_session import PtySession, on_terminal
+
+ROOT = Path(__file__).parents[2]
+RESTORING = (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1004l", b"\x1b[?2004l", b"\x1b[?25h")
+"""Alternate screen, mouse twice, focus reports, paste marks, cursor."""
+PASTE_START, PASTE_END = b"\x1b[200~", b"\x1b[201~"
+
+
+@contextlib.contextmanager
+def chat(folder: Path, *commands: str, size: tuple[int, int] = (120, 40)) -> Iterator[PtySession]:
+    """The real program with a recorded model that runs one command a turn; ready for typing."""
+    recording = folder / "recording.jsonl"
+    replies = [reply for command in commands for reply in ({"calls": [{"command": command}]}, {"text": "turn over"})]
+    recording.write_text("".join(json.dumps(reply) + "\n" for reply in replies or [{"text": "nothing"}]), encoding="utf-8")
+    with on_terminal("-m", "agentclip", "--model", f"replay:{recording}", size=size) as session:
+        if size[1] >= 8:
+            session.wait_for("type here")
+        yield session
+
+
+def restored(session: PtySession, since: int) -> bool:
+    sent = session.sent[since:]
+    return all(code in sent for code in RESTORING) and session.mode() == session.mode_before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_the_terminal_is_restored_after_a_signal(tmp_path: Path, number: signal.Signals) -> None:
+    with chat(tmp_path, "sleep 100") as session:
+        session.type("go\r")
+        session.wait_for("running")
+        before = len(session.sent)
+        session.process.send_signal(number)
+        assert session.wait_for_end() == 128 + number
+        assert restored(session, before)
+
+
+def test_the_terminal_is_restored_by_force_when_the_program_hangs() -> None:
+    with on_terminal("-m", "tests.ui.failing_screen", "hang", environment={"PYTHONPATH": str(ROOT)}) as session:
+        session.wait_for("type here")
+        echoed = True
+        while echoed:  # until nothing is echoed any more: then the loop hangs
+            session.type("x")
+            echoed = session.read(2.0)
+        before = len(session.sent)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            session.process.send_signal(number)
+        assert session.wait_for_end() >= 128
+        assert restored(session, before)
+
+
+def test_the_terminal_is_restored_after_a_bug_and_noise_on_stderr_never_touched_the_screen() -> None:
+    with on_terminal("-m", "tests.ui.failing_screen", "bug", environment={"PYTHONPATH": str(ROOT)}) as session:
+        session.wait_for("type here")
+        before = len(session.sent)
+        session.wait_for_end()
+        assert restored(session, before)
+        after_screen = session.sent[session.sent.rindex(b"\x1b[?1049l") :]
+        assert b"native noise" in after_screen
+        assert b"native noise" not in session.sent[: -len(after_screen)]
+        assert b"[broken] on purpose" in after_screen
+
+
+def test_a_stop_from_outside_and_a_continue_lose_nothing(tmp_path: Path) -> None:
+    with chat(tmp_path, "true") as session:
+        os.kill(session.process.pid, signal.SIGSTOP)
+        os.kill(session.process.pid, signal.SIGCONT)
+        session.type("still here")
+        session.wait_for("still here")
+        before = len(session.sent)
+        session.type("\x03\x04")
+        assert session.wait_for_end() == 0
+        assert restored(session, before)
+
+
+def test_a_vanished_terminal_ends_the_program(tmp_path: Path) -> None:
+    with chat(tmp_path, "sleep 100") as session:
+        session.type("go\r")
+        session.wait_for("running")
+        session.hang_up()
+        assert session.process.wait(timeout=30) >= 0
+
+
+def test_quitting_restores_the_terminal_and_says_how_to_come_back(tmp_path: Path) -> None:
+    with chat(tmp_path, "echo hello") as session:
+        session.type("go\r")
+        session.wait_for("turn over")
+        before = len(session.sent)
+        session.type("\x04")
+        assert session.wait_for_end() == 0
+        assert restored(session, before)
+        assert re.search(rb"agentclip --resume \S+", session.sent[before:])
+
+
+def test_no_escape_of_a_command_or_of_the_model_reaches_the_terminal(tmp_path: Path) -> None:
+    evil = r"printf '\033]52;c;ZWNobyBoaQ==\007\033]0;owned\007\033[?1049l\033[2Jvisible\010\233m\n'"
+    with chat(tmp_path, evil) as session:
+        session.type("\x1b[200~\x1b]52;c;aaaa\x07\x1b[201~go\r")
+        session.wait_for("turn over")
+        session.wait_for("visible")
+        for code in (b"\x1b]52;", b"\x1b]0;", b"\x1b[?1049l", b"\x1b[2J", b"\x08"):
+            assert code not in session.sent
+        assert not re.search("[\x80-\x9f]", session.sent.decode("utf-8"))
+
+
+def test_keys_are_echoed_and_cancel_acts_while_a_command_floods(tmp_path: Path) -> None:
+    with chat(tmp_path, "yes flood") as session:
+        session.type("go\r")
+        session.wait_for("flood")
+        waits = []
+        for count in range(1, 11):
+            began = time.monotonic()
+            session.type("x")
+            session.wait_for("x" * count)
+            waits.append(time.monotonic() - began)
+        assert sorted(waits)[5] < 0.5, waits
+        session.type("\x1b")
+        session.wait_for("cancelled")
+        session.wait_for(" idle ")
+
+
+def test_every_way_to_a_new_line_and_only_enter_sends(tmp_path: Path) -> None:
+    with chat(tmp_path, "true") as session:
+        session.type("one\ntwo\x1b\rthree\x1b[13;2ufour")
+        session.wait_for(lambda: all(f"│ {word} " in session.text for word in ("one", "two", "three", "four")))
+        session.type("\r")
+        session.wait_for("turn over")
+        assert "> one" in session.text
+        assert "  four" in session.text
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_a_large_paste_is_there_at_once_and_nothing_is_sent(tmp_path: Path, *, marks: bool) -> None:
+    pasted = "".join(f"line {number} 中文 mixed\r" for number in range(9000)).removesuffix("\r").encode()
+    assert len(pasted) > 200_000
+    with chat(tmp_path, "true") as session:
+        session.type(PASTE_START + pasted + PASTE_END if marks else pasted)
+        # Without marks the system may deliver it in several bursts: several tokens then, and nothing is lost.
+        session.wait_for(lambda: sum(pasted_characters(session.text)) >= len(pasted.decode()) - 20)
+        assert len(pasted_characters(session.text)) == 1 or not marks
+        session.type("y")
+        session.wait_for("]y")
+        assert " idle " in session.text
+
+
+def pasted_characters(text: str) -> list[int]:
+    flat = re.sub(r"[│\s]+", " ", text)
+    return [int(count.replace(",", "")) for count in re.findall(r"\[paste \d+: [\d,]+ lines, ([\d,]+) characters\]", flat)]
+
+
+def test_a_wide_character_is_deleted_whole(tmp_path: Path) -> None:
+    with chat(tmp_path, size=(41, 24)) as session:
+        session.type("日本語")
+        session.wait_for(lambda: "日本語" in session.text.replace(" ", ""))
+        session.type("\x1b[D\x7f")
+        session.wait_for(lambda: "日語" in session.text.replace(" ", "") and "本" not in session.text)
+
+
+def test_a_terminal_of_20x5_is_told_so(tmp_path: Path) -> None:
+    with chat(tmp_path, size=(20, 5)) as session:
+        session.wait_for("terminal too small")
+        session.type("\x04")
+        session.process.send_signal(signal.SIGTERM)
+        session.wait_for_end()
