@@ -24,11 +24,14 @@ from agentclip.shell.syntax import (
 _SHELL_BOUND = re.compile(
     r"""\. | : | alias | bg | bind | break | builtin | caller | command | compgen | complete | compopt | continue | declare
     | dirs | disown | enable | eval | exec | exit | fc | fg | getopts | hash | help | history | jobs | kill | let | local
-    | logout | mapfile | popd | pushd | read | readarray | readonly | return | set | shift | shopt | source | suspend
+    | logout | mapfile | popd | pushd | read | readarray | readonly | return | set | setsid | shift | shopt | source | suspend
     | time | times | trap | type | typeset | ulimit | umask | unalias | wait | %.*""",
     re.VERBOSE | re.DOTALL,
 )
-"""Builtins that read or change the shell they run in (`compgen -b` without the harmless ones), `time`, and `%1` for `fg`."""
+"""Builtins that read or change the shell they run in (`compgen -b` without the harmless ones), `time`, and `%1` for `fg`.
+
+setsid(1) is among them because it forks when it leads its process group, as every stage of ours does.
+"""
 
 _READONLY = r"EUID | UID | SHELLOPTS | POSIXLY_CORRECT"
 _STUBBORN = re.compile(rf"(?!COLUMNS|LINES)(?:{DYNAMIC.pattern} | {_READONLY})", re.VERBOSE)
@@ -85,8 +88,9 @@ def _splits(command: SimpleCommand, source: str, own: Collection[str], *, alone:
         case "printf":
             return _only_prints(command.words, source)
         case "[" | "test":
-            # The operand of these may hold a subscript, which is arithmetic, which may assign.
-            return "-v" not in operands and "-R" not in operands
+            # `-v` and `-R` evaluate a subscript, which is arithmetic, which may assign.
+            subscript = any(operand is None or "[" in operand for operand in operands)
+            return not subscript or {"-v", "-R"}.isdisjoint(operands)
         case _:
             return not _SHELL_BOUND.fullmatch(name or "")
 

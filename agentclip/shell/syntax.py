@@ -24,30 +24,50 @@ DYNAMIC = re.compile(
 """Variables that the shell itself sets anew while it runs."""
 
 _MAX_DEPTH = 16
-_STRANGE = re.compile("[\0\r\x01\x7f]")  # NUL ends C strings; bash marks quoting with \1 and \x7f; \r is for bash alone
+"""Command substitutions within each other."""
+
+_MAX_COMMANDS = 64
+"""Of one pipeline: all of them run at once."""
+
+_STRANGE = re.compile("[\0\r\x01\x7f]")
+"""NUL ends C strings, \\1 and \\x7f are bash's own marks, \\r is an ordinary character to bash but not to shfmt."""
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_NUMBER = r"(?:0|[1-9][0-9]*)"
 _COMMENT = r"#(?:[^\n\\]|\\(?!\n))*+(?!\\\n)"  # bash and shfmt disagree about one that ends in a backslash
 _BLANK = re.compile(rf"(?:[ \t]+|\\\n)*(?:{_COMMENT})?")
 _NEWLINES = re.compile(rf"(?:[ \t\n]+|\\\n|{_COMMENT})*")
-_JOIN = re.compile(r"&&|\|\||;(?!;|&)|\n")
+
+_JOIN = re.compile(r"&&|\|\||;(?![;&])|\n")
 _JOINS = {"&&": Join.SUCCESS, "||": Join.FAILURE}
 _PIPE = re.compile(r"\|&|\|(?!\|)")
 _NEGATION = re.compile(r"!(?=[ \t])")
 _REDIRECT = re.compile(r"(?:([0-9]+)(?=[<>]))?(&>>|&>|<<<|<<|<>|<&|>>|>&|>\||<|>)")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(=|\+=|\[)")
+_DESCRIPTOR = re.compile(r"[0-9]+-?|-")
+_ASSIGNMENT = re.compile(rf"({_NAME})(=|\+=|\[)")
+
 _META = " \t\n|&;()<>"
 _RUN = re.compile(r"[^ \t\n|&;()<>'\"\\$`]+")
 _DOUBLE_RUN = re.compile(r'[^"\\$`]+')
 _TILDE = re.compile(r"(?:^|(?<=[=:]))~([-+0-9])?")
-_PARAMETER = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_ESCAPES = {'\\"': '"', "\\\\": "\\", "\\$": "$", "\\`": "`", "\\\n": ""}
+"""POSIX 2.2.3: inside double quotes a backslash only escapes these."""
+
+_ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
+_PARAMETER = re.compile(rf"\$({_NAME})")
 _BRACED = re.compile(
-    r"""\$\{ (?: \#([A-Za-z_][A-Za-z0-9_]*)
-           | ([A-Za-z_][A-Za-z0-9_]*) (?: :?[-+][^'"\\`{}$\n]* | (?:\#\#?|%%?|/[/\#%]?)[^'"\\`{}$\n]+ | \^\^? | ,,?
-                                        | :(?:0|[1-9][0-9]*)(?::(?:0|[1-9][0-9]*))? )? ) \}""",
+    rf"""\$\{{ (?: \#({_NAME}) | ({_NAME}) (?:
+           :?[-+] [^'"\\`{{}}$\n]*                        # ${{x:-word}}, but no := and :? which assign and exit
+         | (?: \#\#? | %%? | /[/\#%]? ) [^'"\\`{{}}$\n]+  # ${{x#pattern}}, ${{x/pattern/text}}
+         | \^\^? | ,,?                                    # ${{x^^}}
+         | :{_NUMBER} (?: :{_NUMBER} )? )? ) \}}          # ${{x:2:3}}, without arithmetic""",
     re.VERBOSE,
 )
-_ARITHMETIC = re.compile(r"\$\(\([ \t]*(?:0|[1-9][0-9]*)(?:[ \t]*[-+*][ \t]*(?:0|[1-9][0-9]*))*[ \t]*\)\)")
-_ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
-_OWN_DOLLARS = "0123456789?!#*@$-{[("
+_ARITHMETIC = re.compile(rf"\$\(\([ \t]*{_NUMBER}(?:[ \t]*[-+*][ \t]*{_NUMBER})*[ \t]*\)\)")
+"""Arithmetic that cannot fail or assign: an error in it would end the line."""
+
+_SPECIAL = frozenset("0123456789?!#*@$-{[")
+"""After a dollar: parameters of the very shell, or expansions that the patterns above do not know."""
 
 
 class UnsplittableError(Exception):
@@ -142,6 +162,8 @@ class _Scanner:
         while commands[-1].pipe:
             self.skip(_NEWLINES)
             commands.append(self.command())
+        if len(commands) > _MAX_COMMANDS:
+            raise UnsplittableError
         return CommandPipeline(join, negated, tuple(commands))
 
     def command(self) -> SimpleCommand:
@@ -184,15 +206,13 @@ class _Scanner:
             raise UnsplittableError
         self.at = match.end()
         self.skip(_BLANK)
-        if _REDIRECT.match(self.source, self.at):  # in `>1>x` the 1 is a descriptor
+        if operator not in {">&", "<&"} and _REDIRECT.match(self.source, self.at):  # in `>1>x` the 1 is a descriptor
             raise UnsplittableError
         target = self.word()
-        value = target.value
-        if value is not None and operator in {">&", "<&", "&>", "&>>"}:
-            # `2>&word` is an error and `&>2` ambiguous: bash shall say so.
-            copies = re.fullmatch(r"[0-9]+-?|-", value) is not None
-            if copies != (operator in {">&", "<&"}) and (operator != ">&" or fd is not None):
-                raise UnsplittableError
+        copies = target.value is not None and _DESCRIPTOR.fullmatch(target.value) is not None
+        # bash shall say what is wrong with `<&word` and `2>&word`, and whether `&>2` is a file.
+        if operator in {"&>", "&>>"} if copies else operator == "<&" or (operator == ">&" and fd is not None):
+            raise UnsplittableError
         return Redirection(int(fd) if fd else None, operator, target)
 
     def word(self) -> Word:
@@ -213,8 +233,7 @@ class _Scanner:
             raise UnsplittableError
         if brace and ("," in raw or ".." in raw):
             return Word(start, self.at, None)
-        literal = [part for part in parts if part is not None]
-        return Word(start, self.at, "".join(literal) if len(literal) == len(parts) else None)
+        return Word(start, self.at, _joined(parts))
 
     def expands(self, run: str, start: int) -> bool:
         """Whether the unquoted characters just read hold a glob or a tilde; `start` is where their word begins."""
@@ -259,9 +278,8 @@ class _Scanner:
                 case "":
                     raise UnsplittableError
                 case "\\":
-                    # POSIX 2.2.3: inside double quotes a backslash only escapes these.
                     pair = self.source[self.at : self.at + 2]
-                    parts.append({'\\"': '"', "\\\\": "\\", "\\$": "$", "\\`": "`", "\\\n": ""}.get(pair, pair))
+                    parts.append(_ESCAPES.get(pair, pair))
                     self.at += 2
                 case "$":
                     parts.append(self.dollar(quoted=True))
@@ -270,8 +288,7 @@ class _Scanner:
                 case _:
                     parts.append(self.skip(_DOUBLE_RUN))
         self.at += 1
-        literal = [part for part in parts if part is not None]
-        return "".join(literal) if len(literal) == len(parts) else None
+        return _joined(parts)
 
     def dollar(self, *, quoted: bool = False) -> str | None:
         following = self.source[self.at + 1 : self.at + 3]
@@ -290,7 +307,7 @@ class _Scanner:
             self.at += 1
             self.double_quoted()
             return None
-        if following == "\\\n" or following[:1] in {*_OWN_DOLLARS}:
+        if following == "\\\n" or following[:1] in _SPECIAL:
             raise UnsplittableError
         self.at += 1
         return "$"
@@ -323,6 +340,12 @@ class _Scanner:
         _Scanner(text, self.depth + 1).pipelines("")
         self.at = end + 1
         return None
+
+
+def _joined(parts: list[str | None]) -> str | None:
+    """The text of a word's parts, None when one of them must be expanded."""
+    literal = [part for part in parts if part is not None]
+    return "".join(literal) if len(literal) == len(parts) else None
 
 
 _QUOTING = {

@@ -42,7 +42,7 @@ _FILES: dict[str, str | bytes] = {
     "tests/test_app.py": "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        pass\n",
     "Makefile": "hello:\n\t@echo hello from make\nworld:\n\t@echo world\nfail:\n\t@exit 3\n",
     "script.sh": '#!/bin/bash\necho "script $1 $2 ($#)"\n',
-    "noshebang.sh": 'echo "no shebang $0"\n',
+    "noshebang.sh": 'echo "no shebang $0"\necho "its stderr" >&2\n',
     "notexec.sh": "#!/bin/sh\necho notexec\n",
     "badinterp.sh": "#!/no/such/interpreter\n",
     "setvars.sh": "FROM_FILE=sourced\n",
@@ -68,7 +68,7 @@ def _build_repository(folder: Path, environment: dict[str, str]) -> None:
     def git(*arguments: str) -> None:
         subprocess.run(["git", "-C", str(folder), *arguments], env=environment, check=True)
 
-    git("init", "-q", "-b", "main")
+    git("init", "-q", "-b", "main", "--template=")  # no sample hooks
     git("config", "user.name", "t")
     git("config", "user.email", "t@example.org")
     git("add", ".")
@@ -99,8 +99,10 @@ def environ(folder: Path) -> dict[str, str]:
 
 
 def renew(template: Path, folder: Path) -> None:
-    """Make `folder` a fresh copy of `template`, times included."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Make `folder` a fresh copy of `template`, times included, and the home beside it empty."""
+    for stale in (folder, folder.parent / "home"):
+        shutil.rmtree(stale, ignore_errors=True)
+    (folder.parent / "home").mkdir(parents=True)
     shutil.copytree(template, folder, symlinks=True)
 
 

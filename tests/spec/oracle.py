@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.spec.plain import is_plain
+
 SHFMT = shutil.which("shfmt", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}") or "shfmt"
 BASH = ["bash", "--norc", "--noprofile"]
 
 _JOINS = {"&&": "success", "||": "failure"}
+_PIPES = {"|", "|&"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +26,8 @@ class Tree:
 
     pipelines: tuple[tuple[str, bool, tuple[tuple[int, str, bool], ...]], ...]
     """Join, negated, stages; a stage is offset, text and whether its stderr is piped too."""
-    simple: bool
-    """Every stage is a simple command, and nothing runs in the background."""
-    nodes: frozenset[str]
-    """Types of all syntax nodes."""
+    plain: bool
+    """A chain of simple commands as layer1.md calls it, by shfmt's tree alone: what our parser should split."""
 
 
 def shfmt_tree(line: str) -> Tree | None:
@@ -35,9 +36,9 @@ def shfmt_tree(line: str) -> Tree | None:
     if answer.returncode:
         return None
     file = json.loads(answer.stdout)
-    reader = _Reader(line.encode())
-    pipelines = [pipeline for statement in file.get("Stmts", ()) for pipeline in reader.chain(statement, "always")]
-    return Tree(tuple(pipelines), reader.simple, frozenset(_types(file)))
+    source = line.encode()
+    pipelines = [pipeline for statement in file.get("Stmts", ()) for pipeline in _chain(source, statement, "always")]
+    return Tree(tuple(pipelines), is_plain(file))
 
 
 def bash_accepts(line: str) -> bool:
@@ -53,35 +54,24 @@ def bash_words(sources: list[str]) -> list[tuple[str, ...]]:
     return [tuple(group.split("\0")[:-1]) for group in groups]
 
 
-class _Reader:
-    """Flattens shfmt's binary tree; offsets there count bytes."""
-
-    def __init__(self, source: bytes) -> None:
-        self.source = source
-        self.simple = True
-
-    def chain(self, statement: dict[str, Any], join: str) -> list[tuple[str, bool, tuple[tuple[int, str, bool], ...]]]:
-        self.simple = self.simple and not statement.get("Background") and not statement.get("Coprocess")
-        command = statement.get("Cmd") or {}
-        if command.get("Type") == "BinaryCmd" and command["Op"] in _JOINS and not statement.get("Negated"):
-            return [*self.chain(command["X"], join), *self.chain(command["Y"], _JOINS[command["Op"]])]
-        return [(join, bool(statement.get("Negated")), tuple(self.stages(statement, piped="")))]
-
-    def stages(self, statement: dict[str, Any], piped: str) -> list[tuple[int, str, bool]]:
-        command = statement.get("Cmd") or {}
-        if command.get("Type") == "BinaryCmd" and command["Op"] in {"|", "|&"}:
-            return [*self.stages(command["X"], command["Op"]), *self.stages(command["Y"], piped)]
-        self.simple = self.simple and command.get("Type") == "CallExpr" and "Args" in command
-        parts = [part for part in (statement.get("Cmd"), *statement.get("Redirs", ())) if part]
-        start = min(part["Pos"]["Offset"] for part in parts)
-        end = max(part["End"]["Offset"] for part in parts)
-        return [(len(self.source[:start].decode()), self.source[start:end].decode(), piped == "|&")]
+_Stage = tuple[int, str, bool]
+_Node = dict[str, Any]
 
 
-def _types(node: object) -> list[str]:
-    if isinstance(node, list):
-        return [name for item in node for name in _types(item)]
-    if not isinstance(node, dict):
-        return []
-    own = [node["Type"]] if "Type" in node else []
-    return own + [name for item in node.values() for name in _types(item)]
+def _chain(source: bytes, statement: _Node, join: str) -> list[tuple[str, bool, tuple[_Stage, ...]]]:
+    """The binary tree of `&&` and `||`, flat."""
+    command = statement.get("Cmd") or {}
+    if command.get("Type") == "BinaryCmd" and command["Op"] in _JOINS and not statement.get("Negated"):
+        return [*_chain(source, command["X"], join), *_chain(source, command["Y"], _JOINS[command["Op"]])]
+    return [(join, bool(statement.get("Negated")), tuple(_stages(source, statement, piped="")))]
+
+
+def _stages(source: bytes, statement: _Node, piped: str) -> list[_Stage]:
+    """The binary tree of pipes, flat; offsets there count bytes."""
+    command = statement.get("Cmd") or {}
+    if command.get("Type") == "BinaryCmd" and command["Op"] in _PIPES:
+        return [*_stages(source, command["X"], command["Op"]), *_stages(source, command["Y"], piped)]
+    parts = [part for part in (statement.get("Cmd"), *statement.get("Redirs", ())) if part]
+    start = min(part["Pos"]["Offset"] for part in parts)
+    end = max(part["End"]["Offset"] for part in parts)
+    return [(len(source[:start].decode()), source[start:end].decode(), piped == "|&")]

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from tests.spec import fixture
 from tests.spec.corpus import Entry, entries
 from tests.spec.prefork import Outcome, Prefork, run_bash
+from tests.spec.strategies import lines
 
 ENTRIES = entries()
 EVERY = 7
@@ -39,7 +41,6 @@ class Bench:
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     root = tmp_path_factory.mktemp("spec")
-    (root / "home").mkdir()
     fixture.build(root / "template")
     prefork = Prefork(root)
     yield Bench(root / "template", root / "work", prefork)
@@ -63,3 +64,17 @@ def check(bench: Bench, entry: Entry) -> None:
 )
 def test_a_line_does_what_bash_does(bench: Bench, entry: Entry) -> None:
     check(bench, entry)
+
+
+@settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=[*HealthCheck])
+@given(line=lines())
+def test_made_up_lines_do_what_bash_does(bench: Bench, line: str) -> None:
+    check(bench, Entry(line, None))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@settings(max_examples=1500, deadline=None, suppress_health_check=[*HealthCheck], print_blob=True)
+@given(line=lines())
+def test_many_made_up_lines_do_what_bash_does(bench: Bench, line: str) -> None:
+    check(bench, Entry(line, None))
