@@ -47,6 +47,10 @@ class Settings:
     encoding: str | None = _setting("result.encoding", None, "Encoding of outputs that are not UTF-8")
     result_lines: int = _setting("result.lines", 200, "Lines of a result that the model reads", minimum=1)
     result_kb: int = _setting("result.kilobytes", 50, "Kilobytes of a result that the model reads", minimum=1)
+    keep_days: int = _setting("keep.days", 30, "Days that output of commands is kept; 0 for ever", minimum=0, project=False)
+    keep_total_mb: int = _setting(
+        "keep.total_mb", 2048, "Output of all commands that is kept; 0 for no limit", minimum=0, project=False
+    )
     theme: str = _setting("screen.theme", "dark", "Theme of the screen")
     sources: Mapping[str, str] = field(default_factory=dict)
     """Key to the file, variable or flag that set it; a key that is missing has its default."""

@@ -22,7 +22,7 @@ from agentclip.events import (
     TurnStarted,
 )
 from agentclip.messages import ToolMessage
-from agentclip.present.presenter import present
+from agentclip.present.shown import show
 from agentclip.results import ChainResult, Ended, Limits, StageKind, StageResult, StreamFile
 
 _STATUS = 130
@@ -71,7 +71,7 @@ def missing_events(history: Sequence[Recorded], limits: Limits, end: TurnFinishe
     if left.run is not None and isinstance(started := left.run.event, CommandStarted):
         note = _NOTE if end.reason is TurnEnd.INTERRUPTED else f"interrupted: {end.text}"
         result = lost_result(started, note, left.run.time)
-        yield CommandFinished(started.number, started.tool_call_id, result, present(result, limits))
+        yield CommandFinished(started.number, started.tool_call_id, result, show(result, limits))
         left.calls.pop(started.tool_call_id or "", None)
     for call_id in left.calls:
         yield CallAnswered(ToolMessage(call_id, NOT_RUN), f"not run: {end.reason.value}")

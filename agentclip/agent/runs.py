@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentclip.agent.resume import lost_result
 from agentclip.agent.tool import WantedRun
 from agentclip.events import CommandFinished, CommandStarted, Event, OutputGrew, StageFinished, StageProgress, StageStarted
-from agentclip.present.presenter import present
+from agentclip.present.machine import Machine
+from agentclip.present.shown import show
 from agentclip.results import ChainResult, Limits
 from agentclip.shell.execute import Executor, RunHandle, RunRequest
 
@@ -49,13 +51,18 @@ class Runs:
         done = False
         try:
             result = await _result(handle, started)
-            shown = await asyncio.to_thread(present, result, self.limits)
+            shown = await asyncio.to_thread(show, result, self.limits, self._machine())
             self.record(CommandFinished(handle.number, tool_call_id, result, shown))
             done = True
         finally:
             if not done:
                 handle.kill()  # not awaited: a second cancel cannot skip it
             self.active = None
+
+    def _machine(self) -> Machine:
+        """What hints may name: the session's words and programs."""
+        state = self.executor.state
+        return Machine(self.executor.table.names(), state.env.get("PATH", os.defpath), state.cwd)
 
     def _forward(self, event: Event) -> None:
         """Tell what a run says of itself; a background job that goes on printing is no part of it any more."""

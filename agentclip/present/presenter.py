@@ -3,13 +3,14 @@
 In: a ChainResult, whose spool files are read in constant memory, and Limits, which are always capped. Out: a Presented.
 Deterministic: nothing but the result, the limits and the spool folder is looked at. The parts stand in this order:
 
-    head of stdout, truncation block, last lines, notes, stderr, footer
+    head of stdout, truncation block, last lines, notes, stderr, hints, footer
 
-Lines that a failure calls for (near names, what to run instead) have their place between stderr and footer.
+Hints (near names, what to run instead) come in ready: `navigation` finds them, since they take looks at the machine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentclip.present.binary import stdout_notice
@@ -45,12 +46,12 @@ class _Body:
     notes: list[str]
 
 
-def present(result: ChainResult, limits: Limits) -> Presented:
+def present(result: ChainResult, limits: Limits, hints: Sequence[str] = ()) -> Presented:
     """Make the text of a finished run; it always ends with the footer and never depends on what the run printed for that."""
     limits = capped(limits)
     body = _body(result, limits)
     stderr, stderr_notes = stderr_parts(result, limits)
-    lines = [*body.lines, *body.notes, *stderr_notes, *result_notes(result), *stderr, footer(result)]
+    lines = [*body.lines, *body.notes, *stderr_notes, *result_notes(result), *stderr, *hints, footer(result)]
     return Presented("\n".join(lines), body.ranges, result.images)
 
 

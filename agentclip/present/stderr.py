@@ -17,7 +17,7 @@ from agentclip.present.footer import any_failed, stage_failed
 from agentclip.present.line import Width
 from agentclip.present.notes import stream_notes, unreadable_note
 from agentclip.present.overflow import stderr_mark
-from agentclip.results import ChainResult, Limits, StageResult, StreamFile
+from agentclip.results import ChainResult, Limits, StageKind, StageResult, StreamFile
 
 MAX_BLOCKS = 12
 _MAX_NAME_CHARS = 40
@@ -42,7 +42,8 @@ def stderr_parts(result: ChainResult, limits: Limits) -> tuple[list[str], list[s
     for block in blocks:
         word = f" {_name(result, block.stage)}" if len(blocks) > 1 else ""
         first, *others = _body(block)
-        lines += [f"[stderr{word}] {first}", *others]
+        prefix = "" if len(writers) == 1 and _is_our_error(block, first) else f"[stderr{word}] "
+        lines += [prefix + first, *others]
         notes += stream_notes(block.part, block.stream.path, stream="stderr")
     if len(writers) > len(chosen):
         left_out = next(stream.path for stage, stream in writers if (stage, stream) not in chosen)
@@ -77,6 +78,11 @@ def _budget(lines: int, size: int, limits: Limits, *, failed: bool) -> Budget:
     head_bytes = size // 2 if failed else 0
     width = Width(limits.line_chars, max(64, size // 4))
     return Budget(lines, size, head_lines, head_bytes, lines - head_lines, size - head_bytes, width)
+
+
+def _is_our_error(block: _Block, first: str) -> bool:
+    """Whether a block is the error line of one of our own commands, which says by itself what it is."""
+    return block.stage.kind in {StageKind.COMMAND, StageKind.UNKNOWN} and first.startswith("[error] ") and not block.part.kind
 
 
 def _says_something(part: Excerpt) -> bool:
