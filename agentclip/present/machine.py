@@ -20,7 +20,7 @@ MAX_NEAR = 3
 LONGEST_NAME = 120
 """Characters of a name that is compared."""
 _LIKE = 0.75
-_LIKE_A_PROGRAM = 0.6
+_PERHAPS_LIKE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,11 @@ class Machine:
         """Up to three of our commands and programs that look like a word, best first."""
         programs = itertools.chain.from_iterable(_names(folder) for folder in self._absolute_path().split(os.pathsep))
         known = dict.fromkeys((*self.commands, *itertools.islice(programs, 4 * MAX_NAMES)))
-        near = difflib.get_close_matches(word[:LONGEST_NAME].lower(), known, n=MAX_NEAR, cutoff=_LIKE_A_PROGRAM)
-        return tuple(name for name in near if name in self.commands or self.has(name))
+        short = word[:LONGEST_NAME].lower()
+        near = difflib.get_close_matches(short, known, n=4 * MAX_NEAR, cutoff=_PERHAPS_LIKE)
+        # Short names that share two letters of three are many: the same letters in another order are a slip of the hand.
+        near.sort(key=lambda name: (sorted(name) != sorted(short), name[:1] != short[:1]))
+        return tuple(name for name in near if name in self.commands or self.has(name))[:MAX_NEAR]
 
     def mode(self, name: str) -> int | None:
         """The mode of a file, links followed; None when there is none or it cannot be reached."""
@@ -116,7 +119,9 @@ def _like(missing: str, names: Iterable[str]) -> list[str]:
     by_stem: dict[str, list[str]] = {}
     for name in names:
         by_stem.setdefault(_stem(name), []).append(name)
-    stems = difflib.get_close_matches(_stem(missing)[:LONGEST_NAME], by_stem, n=2 * MAX_NEAR, cutoff=_LIKE)
+    wanted = _stem(missing)[:LONGEST_NAME]
+    perhaps = difflib.get_close_matches(wanted, by_stem, n=4 * MAX_NEAR, cutoff=_PERHAPS_LIKE)
+    stems = [stem for stem in perhaps if _likeness(wanted, stem) >= _LIKE or sorted(stem) == sorted(wanted)]
     likeness = functools.partial(_likeness, missing.lower())
     return [name for stem in stems for name in sorted(by_stem[stem], key=likeness, reverse=True)]
 

@@ -41,7 +41,7 @@ _NOT_STARTED = re.compile(
     r"(?:failed to (?:run command|execute) )?[\u2018'\"]?(?P<word>[\w.+-]+)[\u2019'\"]?: No such file or directory"
 )
 _UNKNOWN = re.compile(r"\[error\] unknown command: (?P<word>[\w.+-]+)\. (?P<guess>Did you mean: [^?]*)?")
-_QUOTED = re.compile(r"[\u2018'\"]([^\u2018\u2019'\"]+)[\u2019'\"]")
+_QUOTED = re.compile(r"(?<!\w)[\u2018'\"]([^\u2018\u2019'\"]+)[\u2019'\"]")
 _BEFORE_NAME = re.compile(r"(?:cannot|can't|could not|failed to|error|warning)(?: \w+){1,3}?:? (?=\S)|(?:open|stat) ")
 _CREATING = re.compile(r"(?:touch|tee|mkdir|dd|install|cp|mv): |.*cannot create ")
 _MOVES = re.compile(r"(?:^|[\s;&|(])(?:cd|pushd|popd|chroot)\b|(?:^|\s)(?:-C|--chdir|--directory)\b")
@@ -134,7 +134,7 @@ def _about_program(failure: _Failure, machine: Machine) -> str | None:
         return _did_you_mean(near)
     if (line := installing(word, machine)) is None:
         return None
-    return _use(f"{word} is not installed" + ("" if known else "; if it is packaged under this name"), line)
+    return _use(f"{word} is not installed" + ("" if known else " (the package's name is a guess)"), line)
 
 
 def _about_file(failure: _Failure, machine: Machine) -> str | None:
@@ -143,15 +143,15 @@ def _about_file(failure: _Failure, machine: Machine) -> str | None:
     if _MISSING in line:
         return _about_missing(failure, machine)
     if _FOLDER in line and not line.startswith(_DELETERS):
-        name = next((name for name in _names(failure, _FOLDER) if machine.is_folder(name)), None)
+        name = next((name for name in _names(failure, _FOLDER, machine) if machine.is_folder(name)), None)
         return None if name is None else _about_folder(failure, name)
     if _DENIED in line and failure.status == 126:
-        return next((hint for name in _names(failure, _DENIED) if (hint := _about_mode(name, machine))), None)
+        return next((hint for name in _names(failure, _DENIED, machine) if (hint := _about_mode(name, machine))), None)
     return None
 
 
 def _about_missing(failure: _Failure, machine: Machine) -> str | None:
-    name = next((name for name in _names(failure, _MISSING) if machine.is_missing(name)), None)
+    name = next((name for name in _names(failure, _MISSING, machine) if machine.is_missing(name)), None)
     if name is None or _GLOB.search(name):
         return None
     if near := machine.near_files(name):
@@ -181,8 +181,9 @@ def _did_you_mean(names: tuple[str, ...]) -> str:
     return f"[hint] did you mean {one_line(', '.join(names))}?"
 
 
-def _names(failure: _Failure, marker: str) -> Iterator[str]:
+def _names(failure: _Failure, marker: str, machine: Machine) -> Iterator[str]:
     """The names that a message is about, as far as the command line holds them: nothing is said of a program's own files."""
+    source = failure.chain.source
     before, _, behind = failure.line.partition(marker)
     said = [*_QUOTED.findall(before), *_QUOTED.findall(behind)]
     last = before.rstrip(" :(").rpartition(": ")[2]
@@ -190,8 +191,10 @@ def _names(failure: _Failure, marker: str) -> Iterator[str]:
         said = [_BEFORE_NAME.sub("", last, count=1), last]
     for name in said:
         base = os.path.basename(name.rstrip("/"))
-        if base and base in failure.chain.source and (name.startswith("/") or _stands_still(failure.chain)):
-            yield name
+        if base and base in source and (name.startswith("/") or _stands_still(failure.chain)):
+            # Python says the whole path of a script that was named by a short one.
+            short = name.removeprefix(f"{machine.cwd}/")
+            yield short if short in source else name
 
 
 def _stands_still(chain: Chain) -> bool:

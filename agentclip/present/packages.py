@@ -34,25 +34,29 @@ SAME_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 }
 """Programs that take the words of another."""
 
-_APT_NAMES: Mapping[str, str] = {
-    "ag": "silversearcher-ag",
-    "convert": "imagemagick",
-    "dig": "dnsutils",
-    "fd": "fd-find",
-    "ifconfig": "net-tools",
-    "netstat": "net-tools",
-    "node": "nodejs",
-    "nodejs": "nodejs",
-    "pdftotext": "poppler-utils",
-    "pip": "python3-pip",
-    "pip3": "python3-pip",
-    "ps": "procps",
-    "python": "python3",
-    "python3": "python3",
-    "rg": "ripgrep",
-    "sqlite3": "sqlite3",
-    "unzip": "unzip",
+_PIP = {"apt-get": "python3-pip", "dnf": "python3-pip", "apk": "py3-pip", "brew": "python"}
+_NODE = {"apt-get": "nodejs", "dnf": "nodejs", "apk": "nodejs", "brew": "node"}
+_PYTHON = {"apt-get": "python3", "dnf": "python3", "apk": "python3", "brew": "python"}
+_PACKAGES: Mapping[str, Mapping[str, str]] = {
+    "ag": {"apt-get": "silversearcher-ag", "apk": "the_silver_searcher", "brew": "the_silver_searcher"},
+    "convert": {"apt-get": "imagemagick", "dnf": "ImageMagick", "apk": "imagemagick", "brew": "imagemagick"},
+    "dig": {"apt-get": "dnsutils", "dnf": "bind-utils", "apk": "bind-tools", "brew": "bind"},
+    "fd": {"apt-get": "fd-find", "dnf": "fd-find"},
+    "ifconfig": {"apt-get": "net-tools", "dnf": "net-tools", "apk": "net-tools"},
+    "netstat": {"apt-get": "net-tools", "dnf": "net-tools", "apk": "net-tools"},
+    "node": _NODE,
+    "nodejs": _NODE,
+    "npm": {"dnf": "nodejs-npm", "brew": "node"},
+    "pdftotext": {"apt-get": "poppler-utils", "dnf": "poppler-utils", "apk": "poppler-utils", "brew": "poppler"},
+    "pip": _PIP,
+    "pip3": _PIP,
+    "ps": {"apt-get": "procps", "dnf": "procps-ng", "apk": "procps"},
+    "python": _PYTHON,
+    "python3": _PYTHON,
+    "rg": {"apt-get": "ripgrep", "dnf": "ripgrep", "apk": "ripgrep", "brew": "ripgrep"},
+    "sqlite3": {"dnf": "sqlite", "apk": "sqlite", "brew": "sqlite"},
 }
+"""Names of packages that are not the program's, by installer."""
 _OF_LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "pip": ("black", "flake8", "httpie", "isort", "mypy", "poetry", "pylint", "pytest", "ruff", "tox", "uv"),
     "npm": ("eslint", "pnpm", "prettier", "typescript", "yarn"),
@@ -71,7 +75,7 @@ def other_name(word: str, machine: Machine) -> str | None:
 
 def is_known(word: str) -> bool:
     """Whether the word certainly means a program, so that a near name is no better idea."""
-    return word in SAME_ARGUMENTS or word in _APT_NAMES or any(word in names for names in _OF_LANGUAGES.values())
+    return word in SAME_ARGUMENTS or word in _PACKAGES or any(word in names for names in _OF_LANGUAGES.values())
 
 
 def installing(word: str, machine: Machine) -> str | None:
@@ -81,7 +85,7 @@ def installing(word: str, machine: Machine) -> str | None:
             return _LANGUAGE_LINES[installer].format(word)
     for installer, line in _SYSTEM_LINES.items():
         if machine.has(installer):
-            name = _APT_NAMES.get(word, word) if installer == "apt-get" else word
+            name = _PACKAGES.get(word, {}).get(installer, word)
             return _as_root(line.format(name), machine) if installer in _NEED_ROOT else line.format(name)
     return None
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentclip.present.machine import Machine
 from agentclip.results import (
     BackgroundJob,
     Chain,
@@ -55,12 +56,17 @@ class Run:
     notes: Sequence[str] = ()
     number: int = 3
     limits: Limits = field(default_factory=Limits)
+    source: str = "a test's line"
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """What the working directory holds; a name that ends with a slash is a folder."""
+    programs: Sequence[str] = ()
+    """All that PATH has."""
 
     def result(self, folder: Path) -> ChainResult:
         """Write the spools and return the result."""
         stages = [stage for pipeline in self.pipelines for stage in pipeline]
         chain = Chain(
-            "a test's line",
+            self.source,
             tuple(Pipeline(Join.ALWAYS, negated=False, stages=tuple(map(_planned, stages))) for stages in self.pipelines),
         )
         stdout = _spool(folder / f"cmd-{self.number}.txt", self.stdout)
@@ -79,6 +85,19 @@ class Run:
             cwd_changed=self.cwd is not None,
             notes=tuple(self.notes),
         )
+
+    def machine(self, folder: Path) -> Machine:
+        """Make the files and programs, and a way to look at them."""
+        for name, data in self.files.items():
+            path = folder / "work" / name
+            (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+            if not name.endswith("/"):
+                path.write_bytes(data)
+        (folder / "bin").mkdir(exist_ok=True)
+        for program in self.programs:
+            (folder / "bin" / program).write_text("#!/bin/sh\n")
+            (folder / "bin" / program).chmod(0o755)
+        return Machine(("cat", "see", "write", "topic"), str(folder / "bin"), str(folder / "work"))
 
     def _stage(self, folder: Path, index: int, ran: Ran) -> StageResult:
         stderr = None if ran.stderr is None else _spool(folder / f"cmd-{self.number}.{index}.err", ran.stderr)

@@ -5,12 +5,15 @@ AGENTCLIP_UPDATE_GOLDEN=1 writes the files anew; read the difference before it i
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 from pathlib import Path
 
 import pytest
 
+from agentclip.present.excerpt import kind_of_stream
+from agentclip.present.navigation import hints
 from agentclip.present.presenter import present
 from agentclip.results import Ended, Limits, StageKind
 from tests.present.runs import Ran, Run
@@ -28,6 +31,7 @@ def numbered(count: int, text: str = "line") -> bytes:
 
 
 BASH = StageKind.SHELL
+UNKNOWN_COWSAY = b"[error] unknown command: cowsay. Available: cat, see, write, ... (help lists all)\n"
 
 CASES: dict[str, Run] = {
     # shape
@@ -120,6 +124,63 @@ CASES: dict[str, Run] = {
     "terminal-surrogates": Run(b"half \xed\xa0\xbd of an emoji, overlong \xc0\x80 nul\n" * 9),
     "terminal-only-carriage-return": Run(b"\r"),
     "terminal-only-escapes": Run(b"\x1b[H\x1b[2J\x1b[3J"),
+    # hints
+    "hint-near-file": Run(
+        b"",
+        [[Ran("cat confg.yaml", 1, b"cat: confg.yaml: No such file or directory\n")]],
+        source="cat confg.yaml",
+        files={"config.yaml": b"", "other.txt": b""},
+    ),
+    "hint-near-folder": Run(
+        b"",
+        [[Ran("ls srcc/deep", 2, b"ls: cannot access 'srcc/deep': No such file or directory\n")]],
+        source="ls srcc/deep",
+        files={"src/": b"", "it's here/": b""},
+    ),
+    "hint-missing-folder": Run(
+        b"",
+        [[Ran("prog", 1, b"bash: line 1: out/x.txt: No such file or directory\n", writes="out/x.txt")]],
+        source="prog > out/x.txt",
+    ),
+    "hint-folder-for-file": Run(
+        b"", [[Ran("cat src", 1, b"cat: src: Is a directory\n")]], source="cat src", files={"src/": b""}
+    ),
+    "hint-grep-of-a-folder": Run(
+        b"", [[Ran("grep TODO src", 2, b"grep: src: Is a directory\n")]], source="grep TODO src", files={"src/": b""}
+    ),
+    "hint-not-executable": Run(
+        b"",
+        [[Ran("./run.sh", 126, b"bash: line 1: ./run.sh: Permission denied\n", kind=BASH)]],
+        source="./run.sh",
+        files={"run.sh": b"#!/bin/sh\n"},
+    ),
+    "hint-folder-as-program": Run(
+        b"", [[Ran("./src", 126, b"bash: line 1: ./src: Is a directory\n", kind=BASH)]], source="./src", files={"src/": b""}
+    ),
+    "hint-near-program": Run(
+        b"", [[Ran(None, 127, b"bash: line 1: gti: command not found\n", kind=BASH)]], programs=["git", "tic", "ls"]
+    ),
+    "hint-other-name": Run(
+        b"", [[Ran(None, 127, b"bash: line 1: python: command not found\n", kind=BASH)]], programs=["python3", "brew"]
+    ),
+    "hint-installer": Run(
+        b"3 files\n", [[Ran(None, 127, b"bash: line 1: pip: command not found\n", kind=BASH)]], programs=["brew", "zip"]
+    ),
+    "hint-installer-guessed": Run(b"", [[Ran("cowsay", 127, UNKNOWN_COWSAY, kind=StageKind.UNKNOWN)]], programs=["brew"]),
+    "hint-no-installer": Run(b"", [[Ran("cowsay", 127, UNKNOWN_COWSAY, kind=StageKind.UNKNOWN)]]),
+    "hint-archive": Run(gzip.compress(bytes(2000), mtime=0), [[Ran("cat a.tar.gz")]], programs=["tar", "gzip"]),
+    "hint-pdf": Run(b"%PDF-1.4\n" + NOISE, [[Ran("cat a.pdf")]], programs=["pdftotext"]),
+    "hint-sqlite": Run(b"SQLite format 3\0" + bytes(4080), [[Ran("cat a.db")]], programs=["sqlite3"]),
+    "hint-no-reader": Run(b"SQLite format 3\0" + bytes(4080), [[Ran("cat a.db")]]),
+    "own-error": Run(b"", [[Ran("topic", 2, b"[error] topic: usage: topic list|info|run\n", kind=StageKind.COMMAND)]]),
+    "own-error-among-others": Run(
+        b"",
+        [
+            [Ran("topic", 2, b"[error] topic: usage: topic list|info|run\n", kind=StageKind.COMMAND)],
+            [Ran("ls x", 2, b"ls: cannot access 'x'\n")],
+        ],
+    ),
+    "own-error-of-a-program": Run(b"", [[Ran("tool", 2, b"[error] tool: no\n")]]),
     # notes
     "notes": Run(
         b"still-here\n", notes=["the working directory was deleted: started in /tmp", "[job 1 ended with 0]", "two\nlines"]
@@ -130,7 +191,9 @@ CASES: dict[str, Run] = {
 @pytest.mark.parametrize("name", CASES)
 def test_text_is_the_golden_one(name: str, tmp_path: Path) -> None:
     run = CASES[name]
-    text = present(run.result(tmp_path), run.limits).text.replace(str(tmp_path), "/spool") + "\n"
+    result, machine = run.result(tmp_path), run.machine(tmp_path)
+    kind = kind_of_stream(result.stdout, run.limits.lines, run.limits.encoding) if run.stdout else None
+    text = present(result, run.limits, hints(result, kind, machine)).text.replace(str(tmp_path), "/spool") + "\n"
     file = GOLDEN / f"{name}.txt"
     if UPDATE:
         file.write_text(text, encoding="utf-8", newline="")
