@@ -24,10 +24,11 @@ from agentclip.shell.faults import ends_agentclip, unfinished_document
 from agentclip.shell.inprocess import CommandRunner
 from agentclip.shell.jobs import Job, JobTable
 from agentclip.shell.ladder import Stop
+from agentclip.shell.launch import RunParts, RunPlan
 from agentclip.shell.parse import parse_chain
 from agentclip.shell.process import Descriptors, Surroundings
 from agentclip.shell.route import Router
-from agentclip.shell.run import Run, RunPlan
+from agentclip.shell.run import Run
 from agentclip.shell.spool import Spool
 from agentclip.shell.state import ShellState
 from agentclip.shell.streams import InheritedStreams, SpooledStreams
@@ -65,6 +66,8 @@ class Place:
     """Shell commands that set the resource limits of every stage, `ulimit -v 1000000`; empty for none."""
     own_pids: Callable[[], Collection[int]] = frozenset
     """Processes of agentclip itself (the model's worker): no run may touch them."""
+    last_number: int = 0
+    """The highest number that a run of this session had, whether its spools are still there or not."""
 
 
 @dataclass(slots=True)
@@ -125,7 +128,7 @@ class Executor:
         self._place = place
         self._output = place.folder / "cmd-output"
         self._names = re.compile("|".join(rf"\b{re.escape(command.declaration.name)}\b" for command in table) or r"(?!)")
-        self._numbers = _last_number(self._output)
+        self._numbers = max(place.last_number, _last_number(self._output))
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="run")
         self._clients: Clients | None = None
         self._runner: CommandRunner | None = None
@@ -156,7 +159,7 @@ class Executor:
         chain = self.plan(source, raw=True)
         plan = RunPlan(0, chain, None, self._place.spool_limit_bytes, ignore, self._client_path(chain), None)
         router = Router(self.table, self.state, raw=True)
-        run = Run(plan, router, InheritedStreams(), self._commands(0), self._family())
+        run = Run(RunParts(plan, router, InheritedStreams(), self._commands(0), self._family()))
         if on_run is not None:
             on_run(run)
         return run.execute()
@@ -198,9 +201,9 @@ class Executor:
                 StateReport(self._place.folder, number),
                 self._place.ulimit,
             )
-            run = Run(plan, Router(self.table, self.state), streams, runner, self._family())
+            run = Run(RunParts(plan, Router(self.table, self.state), streams, runner, self._family()))
             handle.attach(run)
-            result = replace(run.execute(), images=tuple(runner.images))
+            result = replace(_explained(run.execute(), runner), images=tuple(runner.images), artifacts=runner.artifacts)
         if result.ended is Ended.EXITED and (job := self._survivors(handle, run, spool)) is not None:
             return replace(result, jobs=(job,))
         return result
@@ -240,7 +243,9 @@ class Executor:
             runner = self._runner
         if command is None or runner is None:
             return 127
-        return runner.run(command, call.argv, descriptors, Surroundings(call.cwd, call.env), cancelled)
+        end = runner.run(command, call.argv, descriptors, Surroundings(call.cwd, call.env), cancelled)
+        runner.client_failure = end.failure or runner.client_failure
+        return end.status
 
 
 def _refuse(source: str) -> None:
@@ -251,6 +256,17 @@ def _refuse(source: str) -> None:
         )
     if fault := unfinished_document(source):
         raise CommandError(f"{fault}; nothing was run", hint="run(command, stdin=TEXT)", code=ErrorCode.SYNTAX)
+
+
+def _explained(result: ChainResult, runner: CommandRunner) -> ChainResult:
+    """The result with the last failure of our commands inside bash on the last bash that ended with its status."""
+    failure = runner.client_failure
+    if failure is None:
+        return result
+    of_bash = (s for s in reversed(result.stages) if s.kind is StageKind.SHELL and s.status == failure.code.exit_status)
+    stage = next(of_bash, None)
+    stages = tuple(replace(each, failure=failure) if each is stage else each for each in result.stages)
+    return replace(result, stages=stages)
 
 
 @contextlib.contextmanager

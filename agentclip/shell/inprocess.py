@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from agentclip.command import Command, CommandIO
-from agentclip.errors import CommandError, ErrorCode
+from agentclip.errors import CommandError, ErrorCode, one_line
 from agentclip.messages import Image
+from agentclip.results import Artifact, CommandFailure
 from agentclip.shell.process import Descriptors, Surroundings
+from agentclip.shell.stages import CommandEnd
 
 SIGPIPE_STATUS = 141
 
@@ -24,25 +26,40 @@ IMAGE_ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "i
 
 
 class CommandRunner:
-    """Runs commands of one run, and keeps the pictures that they attach."""
+    """Runs commands of one run, and keeps the pictures that they attach and the names of files that they make."""
 
     def __init__(self, stem: Path) -> None:
         self._stem = stem
         """`<folder>/cmd-N`."""
         self._lock = threading.Lock()
         self.images: list[Image] = []
+        self.client_failure: CommandFailure | None = None
+        """Of the last command inside bash that stopped with an error."""
+        self._made: dict[str, Artifact] = {}
+
+    @property
+    def artifacts(self) -> tuple[Artifact, ...]:
+        """The files that were made, each once, in the order of their first making."""
+        with self._lock:
+            return tuple(self._made.values())
 
     def run(
         self, command: Command, argv: Sequence[str], descriptors: Descriptors, where: Surroundings, cancelled: threading.Event
-    ) -> int:
-        """The exit status. The descriptors stay the caller's."""
+    ) -> CommandEnd:
+        """How it ended. The descriptors stay the caller's."""
         with contextlib.ExitStack() as stack:
             stdin = stack.enter_context(os.fdopen(os.dup(descriptors.stdin), "rb"))
             stdout = stack.enter_context(_writer(descriptors.stdout))
             stderr = stack.enter_context(_writer(descriptors.stderr))
-            io = CommandIO(stdin, stdout, stderr, where.cwd, where.env, cancelled, self._attach)
-            status = _guarded(command, argv, io)
-            return _flushed(stdout, _flushed(stderr, status))
+            io = CommandIO(stdin, stdout, stderr, where.cwd, where.env, cancelled, self._attach, self._note_made)
+            end = _guarded(command, argv, io)
+            status = _flushed(stdout, _flushed(stderr, end.status))
+            return end if status == end.status else CommandEnd(status)
+
+    def _note_made(self, path: Path, created: bool) -> None:  # noqa: FBT001  the shape of `CommandIO.made`
+        real = os.path.realpath(path)
+        with self._lock:
+            self._made.setdefault(real, Artifact(real, created))
 
     def _attach(self, data: bytes, mime: str, source: str, width: int, height: int) -> Image:
         with self._lock:
@@ -53,6 +70,7 @@ class CommandRunner:
                 file.write(data)
             image = Image(str(path), mime, source, width, height)
             self.images.append(image)
+            self._made[str(path)] = Artifact(str(path), created=True)
             return image
 
 
@@ -77,33 +95,32 @@ def _flushed(stream: BinaryIO, status: int) -> int:
     return status
 
 
-def _guarded(command: Command, argv: Sequence[str], io: CommandIO) -> int:
+def _guarded(command: Command, argv: Sequence[str], io: CommandIO) -> CommandEnd:
     try:
-        return command.run(argv, io)
+        return CommandEnd(command.run(argv, io))
     except BrokenPipeError:
-        return SIGPIPE_STATUS
+        return CommandEnd(SIGPIPE_STATUS)
     except CommandError as error:
-        return _say(io, error.line(argv[0]), error.code)
+        return _say(io, error, argv[0])
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
-        problem = CommandError(f"{name}{os.strerror(error.errno or 0)}", hint=f"{argv[0]} --help", code=ErrorCode.FAILED)
-        return _say(io, problem.line(argv[0]), problem.code)
+        return _say(io, CommandError(f"{name}{os.strerror(error.errno or 0)}", hint=f"{argv[0]} --help"), argv[0])
     except Exception as error:  # noqa: BLE001  named boundary 1: a command's bug is an exit status, never our crash
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(place.filename)}:{place.lineno}"
-        bug = CommandError(
-            f"{type(error).__name__}: {error} at {where}", hint="another way, and report this", code=ErrorCode.INTERNAL
-        )
-        return _say(io, bug.line(argv[0]), bug.code)
+        return _say(io, CommandError(f"{type(error).__name__}: {error} at {where}", code=ErrorCode.INTERNAL), argv[0])
 
 
-def _say(io: CommandIO, line: str, code: ErrorCode) -> int:
+def _say(io: CommandIO, error: CommandError, command: str) -> CommandEnd:
+    lines = (error.line(command), *map(one_line, error.about.excerpt))
+    about = error.about
+    failure = CommandFailure(command, error.code, error.message, error.next_step, about.input, dict(about.details))
     try:
         io.stdout.flush()
-        io.stderr.write(line.encode("utf-8", "backslashreplace") + b"\n")
+        io.stderr.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
         io.stderr.flush()
     except BrokenPipeError:
-        return SIGPIPE_STATUS
+        return CommandEnd(SIGPIPE_STATUS)
     except OSError:
-        return code.exit_status
-    return code.exit_status
+        pass  # nobody can be told: the status says it
+    return CommandEnd(error.code.exit_status, failure)

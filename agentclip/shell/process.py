@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -101,6 +102,15 @@ class Surroundings:
     env: Mapping[str, str]
     ulimit: str = ""
     """Shell commands that set resource limits; empty for none."""
+    directory: int | None = None
+    """`cwd`, open, for when its name is gone; None where nobody holds it."""
+
+    @property
+    def start(self) -> str:
+        """What a new process can change to."""
+        if self.directory is None or sys.platform != "linux" or os.path.isdir(self.cwd):
+            return self.cwd
+        return f"/proc/self/fd/{self.directory}"
 
 
 def start_program(program: str, argv: Sequence[str], descriptors: Descriptors, where: Surroundings) -> subprocess.Popen[bytes]:
@@ -140,7 +150,7 @@ def _start(
         stdin=descriptors.stdin,
         stdout=descriptors.stdout,
         stderr=descriptors.stderr,
-        cwd=where.cwd,
+        cwd=where.start,
         env=where.env,
         start_new_session=True,
         pass_fds=pass_fds,

@@ -6,6 +6,8 @@ earlier one may have made the program or changed PATH.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import stat
 from dataclasses import dataclass, replace
@@ -22,6 +24,9 @@ _SAME_AS_PROGRAM = frozenset({("true",), ("false",)})
 """Builtins whose program does exactly the same, without a bash."""
 
 STATE_WORDS = frozenset({"cd", "export", "unset"})
+
+_LOOKED_AT = 10_000
+"""Entries of a PATH folder that are looked through for a near name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,22 @@ class Router:
             if _is_executable(os.path.join(self.state.cwd, candidate)):
                 return candidate
         return None
+
+    def programs_like(self, word: str) -> tuple[str, ...]:
+        """Names on PATH that may be meant by a word which is none: about as long, and the same first or the same letters.
+
+        Only asked when nothing runs, so nothing is kept; folders with too many entries are not looked through.
+        """
+        found: dict[str, None] = {}
+        letters = sorted(word)
+        for folder in dict.fromkeys(self.state.env.get("PATH", os.defpath).split(os.pathsep)):
+            place = os.path.join(self.state.cwd, folder)
+            with contextlib.suppress(OSError, ValueError), os.scandir(place) as entries:
+                for entry in itertools.islice(entries, _LOOKED_AT):
+                    name = entry.name
+                    if abs(len(name) - len(word)) <= 2 and (name[:1] == word[:1] or sorted(name) == letters):
+                        found[name] = None
+        return tuple(name for name in found if self.find_program(name) is not None)
 
     def _stage(self, stage: Stage, *, alone: bool, whole: bool) -> Stage:
         words = stage.words

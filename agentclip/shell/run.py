@@ -11,28 +11,14 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from agentclip.command import unknown_command_line
-from agentclip.events import Event, StageFinished, StageProgress, StageStarted
-from agentclip.results import Chain, ChainResult, Ended, Join, Pipeline, Stage, StageKind, StageResult, StreamFile
-from agentclip.shell.bash import StateReport, can_report
-from agentclip.shell.descendants import Family
+from agentclip.events import StageFinished, StageProgress
+from agentclip.results import ChainResult, Ended, Join, Pipeline, StageKind, StageResult, StreamFile
 from agentclip.shell.faults import syntax_fault
-from agentclip.shell.inprocess import CommandRunner
 from agentclip.shell.ladder import STATUS, Ladder, Stop
-from agentclip.shell.process import (
-    Descriptors,
-    RedirectError,
-    Surroundings,
-    opened,
-    start_bash,
-    start_program,
-)
-from agentclip.shell.route import Router
-from agentclip.shell.stages import ProcessStage, RunningStage, ThreadStage, bytes_moved
-from agentclip.shell.streams import Streams
+from agentclip.shell.launch import Launcher, RunParts
+from agentclip.shell.stages import RunningStage, ThreadStage, bytes_moved
 
 ABANDON_AFTER_S = 0.5
 """How long a command on a thread has after the last rung before the run goes on without it."""
@@ -42,35 +28,17 @@ LOOK_EVERY_S = 0.05
 """How often the living are counted while a ladder runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """What a run needs to know."""
-
-    number: int
-    chain: Chain
-    timeout_s: float | None
-    """None for no limit."""
-    limit_bytes: int
-    on_event: Callable[[Event], None]
-    client_path: str | None
-    """A folder to put in front of PATH, with our commands as programs; None when the line names none of them."""
-    report: StateReport | None
-    """How a whole line tells its cwd and exports; None when nobody asks (`--raw`)."""
-    ulimit: str = ""
-    """Shell commands that set resource limits; empty for none."""
-
-
 class Run:
     """See the module."""
 
-    def __init__(self, plan: RunPlan, router: Router, streams: Streams, runner: CommandRunner, family: Family) -> None:
-        self.plan = plan
-        self.family = family
+    def __init__(self, parts: RunParts) -> None:
+        self.plan = parts.plan
+        self.family = parts.family
         self.notes: list[str] = []
-        self._router = router
-        self._state = router.state
-        self._streams = streams
-        self._runner = runner
+        self._router = parts.router
+        self._state = parts.router.state
+        self._streams = parts.streams
+        self._launcher = Launcher(parts, self._wake)
         self._wishes: list[Stop] = []
         self._ladder: Ladder | None = None
         self._wake_read, self._wake_write = os.pipe()
@@ -108,10 +76,11 @@ class Run:
 
     def execute(self) -> ChainResult:
         """Run everything and return when nothing but background jobs lives."""
-        self._origin = time.monotonic()
+        self._origin = self._launcher.origin = time.monotonic()
         cwd_before = self._state.cwd
         if note := self._state.recover_cwd():
             self.notes.append(note)
+        self._launcher.hold_directory()
         try:
             for pipeline in self.plan.chain.pipelines:
                 self._take_wishes()
@@ -137,109 +106,15 @@ class Run:
     def _pipeline(self, pipeline: Pipeline) -> None:
         routed = self._router.plan_pipeline(pipeline, whole=self.plan.chain.whole)
         if len(routed.stages) == 1 and routed.stages[0].kind is StageKind.STATE:
-            results: tuple[StageResult, ...] = (self._change_state(routed.stages[0]),)
+            results: tuple[StageResult, ...] = (self._launcher.change_state(routed.stages[0], len(self._results)),)
         else:
-            results = self._wait(self._start(routed))
+            results = self._wait(self._launcher.start(routed, len(self._results)))
         self._results.extend(results)
         self._last_statuses = tuple(result.status for result in results)
         status = self._last_statuses[-1]
         if not self._router.raw and (refusal := next((r for r in results if r.refused), None)) is not None:
             status = status or refusal.status
         self._status = int(status == 0) if routed.negated else status
-
-    def _change_state(self, stage: Stage) -> StageResult:
-        words = stage.argv or ()
-        began = time.monotonic()
-        message = None
-        match words[0]:
-            case "cd":
-                message = self._state.change_directory(words)
-            case "export":
-                self._state.export(words)
-            case _:
-                self._state.unset(words)
-        index = len(self._results)
-        if message is not None:
-            _say(self._streams.stderr(index), f"bash: line 1: {message}\n")
-            self._streams.stage_has_started(index)
-        now = time.monotonic()
-        status = 0 if message is None else 1
-        return StageResult(index, stage.text, StageKind.STATE, status, started_s=began - self._origin, duration_s=now - began)
-
-    # --- starting ----------------------------------------------------------------------------------------------------
-
-    def _start(self, pipeline: Pipeline) -> list[RunningStage]:
-        running: list[RunningStage] = []
-        source = self._streams.stdin
-        first = len(self._results)
-        for index, stage in enumerate(pipeline.stages, first):
-            last = index == first + len(pipeline.stages) - 1
-            read_end, sink = (-1, self._streams.stdout) if last else os.pipe()
-            try:
-                errors = self._streams.stderr(index)
-                given = Descriptors(source, sink, sink if stage.pipes_stderr else errors)
-                running.append(self._start_stage(index, stage, given))
-            finally:
-                self._streams.stage_has_started(index)
-                if not last:
-                    os.close(sink)
-                if source != self._streams.stdin:
-                    os.close(source)
-            source = read_end
-            self.plan.on_event(StageStarted(self.plan.number, index, running[-1].pid))
-        return running
-
-    def _start_stage(self, index: int, stage: Stage, given: Descriptors) -> RunningStage:
-        if stage.kind is StageKind.SHELL:
-            return self._start_bash(index, stage, given)
-        try:
-            with opened(stage.redirects, given, self._state.cwd) as descriptors:
-                if stage.kind is StageKind.PROGRAM:
-                    return self._start_program(index, stage, descriptors)
-                kept = Descriptors(os.dup(descriptors.stdin), os.dup(descriptors.stdout), os.dup(descriptors.stderr))
-        except RedirectError as error:
-            _say(given.stderr, f"bash: line 1: {error}\n")
-            return ThreadStage(index, stage, lambda _: 1, self._wake)
-        return ThreadStage(index, stage, lambda cancelled: self._command(stage, kept, cancelled), self._wake)
-
-    def _start_program(self, index: int, stage: Stage, descriptors: Descriptors) -> RunningStage:
-        argv = stage.argv or ()
-        found = self._router.find_program(argv[0])
-        try:
-            process = start_program(found or argv[0], argv, descriptors, self._where())
-        except (OSError, ValueError):
-            # bash knows what to do with it (a script without `#!`) or how to say why not.
-            return self._start_bash(index, stage, descriptors)
-        self.family.add_leader(process.pid)
-        return ProcessStage(index, stage, process)
-
-    def _start_bash(self, index: int, stage: Stage, given: Descriptors) -> RunningStage:
-        where = self._where()
-        if self.plan.chain.whole and self.plan.report is not None and can_report(stage.text):
-            where = replace(where, env={**where.env, **self.plan.report.variables(where.env)})
-        process = start_bash(stage.text, given, where)
-        self.family.add_leader(process.pid)
-        return ProcessStage(index, stage, process)
-
-    def _command(self, stage: Stage, kept: Descriptors, cancelled: threading.Event) -> int:
-        argv = stage.argv or ()
-        try:
-            command = self._router.table.get(argv[0])
-            if command is None:
-                _say(kept.stderr, unknown_command_line(argv[0], self._router.table) + "\n")
-                return 127
-            where = self._where()
-            where = replace(where, env={**where.env, **dict(stage.assignments)})
-            return self._runner.run(command, argv, kept, where, cancelled)
-        finally:
-            for descriptor in (kept.stdin, kept.stdout, kept.stderr):
-                os.close(descriptor)
-
-    def _where(self) -> Surroundings:
-        env = self._state.environment()
-        if self.plan.client_path is not None:
-            env["PATH"] = f"{self.plan.client_path}{os.pathsep}{env.get('PATH', os.defpath)}"
-        return Surroundings(self._state.cwd, env, self.plan.ulimit)
 
     # --- waiting -----------------------------------------------------------------------------------------------------
 
@@ -337,6 +212,7 @@ class Run:
             os.close(self._wake_read)
             os.close(self._wake_write)
             self._wake_write = -1
+        self._launcher.close()
 
     def _result(self, cwd_before: str) -> ChainResult:
         self._adopt_report()
@@ -383,8 +259,3 @@ def _tells_syntax_error(errors: StreamFile) -> bool:
     with open(errors.path, "rb") as file:
         said = file.read(4096)
     return b"syntax error" in said or b"unexpected EOF" in said
-
-
-def _say(descriptor: int, text: str) -> None:
-    with contextlib.suppress(OSError):  # nobody reads it: bash would not fail either
-        os.write(descriptor, os.fsencode(text))

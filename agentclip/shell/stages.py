@@ -10,14 +10,24 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from typing_extensions import override
 
-from agentclip.results import Stage, StageKind, StageResult
+from agentclip.results import CommandFailure, Stage, StageKind, StageResult
 
 REFUSALS = frozenset({2, 69, 70, 77, 78, 126, 127})
 """Statuses by which our own commands say that they did not do the work: they fail their pipeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEnd:
+    """How one of our commands ended."""
+
+    status: int
+    failure: CommandFailure | None = None
+    """None when it ended without an error of its own."""
 
 
 class RunningStage(Protocol):
@@ -95,35 +105,41 @@ class ProcessStage(RunningStage):
         )
 
 
+Work = Callable[[threading.Event], CommandEnd]
+"""One of our commands at work; the event is set when it is to stop."""
+
+_BROKEN = CommandEnd(70)
+
+
 class ThreadStage(RunningStage):
     """One of our commands, or a word that nothing answers to. A thread cannot be killed: it looks at `cancelled`."""
 
     pid: int | None = None
 
-    def __init__(self, index: int, stage: Stage, work: Callable[[threading.Event], int], wake: Callable[[], None]) -> None:
+    def __init__(self, index: int, stage: Stage, work: Work, wake: Callable[[], None]) -> None:
         self.index = index
         self.stage = stage
         self.started = time.monotonic()
         self.cancelled = threading.Event()
-        self._status: int | None = None
+        self._end: CommandEnd | None = None
         self._finished = 0.0
         self._wake = wake
         self._thread = threading.Thread(target=self._run, args=(work,), name=f"command {index}", daemon=True)
         self._thread.start()
 
-    def _run(self, work: Callable[[threading.Event], int]) -> None:
-        status = 70
+    def _run(self, work: Work) -> None:
+        end = _BROKEN
         try:
-            status = work(self.cancelled)
+            end = work(self.cancelled)
         finally:
             self._finished = time.monotonic()
-            self._status = status if self._status is None else self._status
+            self._end = self._end or end
             self._wake()
 
     def abandon(self, status: int) -> None:
         """It did not listen: the run goes on without it."""
         self._finished = time.monotonic()
-        self._status = status
+        self._end = CommandEnd(status)
 
     @override
     def descriptor(self) -> int | None:
@@ -131,19 +147,20 @@ class ThreadStage(RunningStage):
 
     @override
     def ended(self) -> bool:
-        return self._status is not None
+        return self._end is not None
 
     @override
     def result(self, origin: float) -> StageResult:
-        status = self._status if self._status is not None else 70
+        end = self._end or _BROKEN
         return StageResult(
             index=self.index,
             text=self.stage.text,
             kind=self.stage.kind or StageKind.COMMAND,
-            status=status,
-            refused=status in REFUSALS,
+            status=end.status,
+            refused=end.status in REFUSALS,
             started_s=self.started - origin,
             duration_s=self._finished - self.started,
+            failure=end.failure,
         )
 
 

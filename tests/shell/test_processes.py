@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 import uuid
@@ -145,3 +147,16 @@ def _wish(handle: RunHandle, wish: Stop) -> None:
 def test_a_line_that_kills_its_own_group_ends_alone(lines: Lines, line: str) -> None:
     ran = lines.run("echo before; " + line)
     assert (ran.out, ran.status) == (b"before\n", 143)
+
+
+def test_a_kept_job_outlives_the_session_and_goes_on_writing(lines: Lines, mark: str) -> None:
+    lines.run(f"bash -c 'exec -a {mark} bash -c \"while sleep 0.2; do echo tick; done\"' & echo started")
+    wait_until(lambda: bool(marked(mark)))
+    assert "kept" in lines.text("jobs keep 1 2>&1; jobs")
+    log = lines.executor.jobs.all()[0].log_path
+    lines.executor.close()
+    size = os.path.getsize(log)
+    wait_until(lambda: os.path.getsize(log) > size + 10)
+    for pid in marked(mark):
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not marked(mark))

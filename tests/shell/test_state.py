@@ -114,3 +114,11 @@ def test_the_own_directory_of_the_process_never_moves(lines: Lines) -> None:
     before = os.getcwd()
     lines.run("cd / && cd usr")
     assert os.getcwd() == before
+
+
+def test_a_line_that_removes_its_directory_goes_on_there_as_in_bash(lines: Lines) -> None:
+    line = "mkdir deep && cd deep && rmdir ../deep && echo on && ls | wc -l"
+    theirs = subprocess.run(["bash", "-c", line], cwd=lines.work, capture_output=True, check=True)
+    ran = lines.run(line)
+    assert (ran.out, ran.status) == (theirs.stdout, 0)
+    assert "state" in ran.kinds
