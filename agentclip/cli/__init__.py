@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -54,11 +54,11 @@ def program() -> None:
     """
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
+def main(argv: Sequence[str] | None = None, keys: Mapping[str, str] | None = None) -> int:
+    """Run the program and return its exit status. `keys` were taken out of the environment."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        status = program.main(args=with_default_command(arguments), prog_name="agentclip", standalone_mode=False)
+        status = program.main(args=with_default_command(arguments), prog_name="agentclip", standalone_mode=False, obj=keys)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:

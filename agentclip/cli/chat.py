@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from datetime import datetime
 from pathlib import Path
 
@@ -11,10 +10,11 @@ import click
 
 from agentclip import paths, runtime
 from agentclip.cli import demo
-from agentclip.cli.options import model_options, settings_from
+from agentclip.cli.options import environment_with_keys, model_options, settings_from
 from agentclip.cli.screen import Opening, is_screen, show
 from agentclip.cli.sessions import chosen
 from agentclip.errors import SessionError
+from agentclip.model.choose import choose_model, first_screen
 from agentclip.model.unconfigured import UnconfiguredModel
 from agentclip.store.listing import list_sessions
 
@@ -37,8 +37,9 @@ def command(
             return demo.play_as_text()
         raise click.UsageError("the chat needs a terminal. Use: agentclip run TASK")
     resume = pick() if resume == "" else resume
-    chosen_model = runtime.choose_model(settings, os.environ)
-    first = () if chosen_model else runtime.first_screen(os.environ)
+    environ = environment_with_keys()
+    chosen_model = choose_model(settings, environ)
+    first = () if chosen_model else first_screen(environ)
     talker = chosen_model or UnconfiguredModel()
     session = runtime.open_session(chosen(resume, go_on=go_on), Path.cwd(), talker.name)
     return asyncio.run(show(settings, talker, session, Opening(prompt, first)))

@@ -15,6 +15,7 @@ from agentclip.cli.screen import Opening, is_screen, show
 from agentclip.config import Settings
 from agentclip.events import AssistantReplied, CommandFinished, Event, TurnEnd, TurnFinished
 from agentclip.model.base import Model
+from agentclip.model.choose import choose_model
 from agentclip.store.session import Session
 
 MODEL = "replay:demo"
@@ -52,7 +53,7 @@ async def _play(settings: Settings, folder: str) -> TurnFinished:
 
 
 def _opened(settings: Settings, folder: str) -> tuple[Model, Session]:
-    model = runtime.choose_model(settings, {})
+    model = choose_model(settings, {})
     assert model is not None, "the recording ships"
     return model, runtime.open_session(None, Path(folder), model.name)
 

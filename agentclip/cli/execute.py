@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from agentclip import config, runtime
+from agentclip.cli.options import environment_with_keys
 from agentclip.cli.output import say, say_json
 from agentclip.errors import CommandError, category_of
 from agentclip.results import Chain, ChainResult, Presented, Stage, StageResult, StreamFile
@@ -73,7 +74,7 @@ def _source(line: str | None, file: str | None) -> str:
 
 
 def _raw(settings: config.Settings, source: str) -> int:
-    with runtime.lines(settings, os.environ, name_survivors) as runner:
+    with runtime.lines(settings, dict(environment_with_keys()), name_survivors) as runner:
         try:
             result = runner.executor.run_raw(source, _on_signals)
         except CommandError as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,3 +24,9 @@ def model_options(function: _F) -> _F:
 def settings_from(**flags: config.Value) -> config.Settings:
     """Settings with the flags that were typed. Raises ConfigError."""
     return config.load(os.environ, Path.cwd(), {name: value for name, value in flags.items() if value is not None})
+
+
+def environment_with_keys() -> Mapping[str, str]:
+    """Our environment and the keys that were taken out of it, for choosing a model and for nothing else."""
+    held = click.get_current_context().obj
+    return ChainMap(dict(held) if isinstance(held, Mapping) else {}, os.environ)

@@ -7,9 +7,7 @@ key. It ends when stdin closes, whatever it is doing: a parent's death never lea
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import os
-import sys
 import threading
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -34,14 +32,7 @@ from agentclip.model.protocol import (
     line,
     read_to_worker,
 )
-
-PR_SET_DUMPABLE = 4
-
-
-def make_undumpable() -> None:
-    """No core dump and no debugger of the same user reads the key (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+from agentclip.undumpable import make_undumpable
 
 
 def make_endpoint(settings: ProviderSettings) -> OpenAIEndpoint:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agentclip import runtime
 from agentclip.config import load
+from agentclip.model.choose import choose_model
 from agentclip.ui.app import ChatApp, ScreenOptions
 from agentclip.ui.picture import idle, take
 
@@ -36,7 +37,7 @@ async def main() -> None:
         (work / "build.log").write_text(build_log())
         os.chdir(HERE)
         settings = load({}, work, {"model": "replay:readme.jsonl"})
-        model = runtime.choose_model(settings, {})
+        model = choose_model(settings, {})
         assert model is not None, "it is named"
         session = runtime.open_session(None, work, model.name)
         async with runtime.conversation(settings, model, session) as talk:
