@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
-from agentclip.errors import one_line
+from agentclip.errors import ErrorCode, one_line
 from agentclip.messages import Image
+from agentclip.results import CommandFailure
 
 EVERYWHERE = ("ls", "grep", "find", "wc", "sort", "sed", "awk")
 """Programs that POSIX promises: named beside ours, though the model knows them."""
@@ -24,6 +25,10 @@ NAMED_WORDS = 20
 
 LONGEST_WORD = 64
 """Characters of an unknown word that are repeated back and compared."""
+
+
+def _nobody_asks(path: Path, created: bool) -> None:  # noqa: FBT001  the shape of `CommandIO.made`
+    """Where no result is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class CommandIO:
     """Set when the run is being stopped; long work looks at it."""
     attach: Callable[[bytes, str, str, int, int], Image]
     """`attach(data, mime, source, width, height)` puts a picture on the result."""
+    made: Callable[[Path, bool], None] = _nobody_asks
+    """`made(path, created)` names a file that the command has made (or, not created, changed) on the result."""
 
     def path(self, name: str) -> Path:
         """The file a word names, relative to the command's directory, `~` not expanded (the shell did)."""
@@ -82,6 +89,8 @@ class Declaration:
     """Level 0: one line."""
     parameters: tuple[Parameter, ...] = ()
     subcommands: tuple[Declaration, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Lines that `--help` says below the parameters, where those do not tell all."""
     examples: tuple[str, ...] = ()
     """At least three lines that work as written."""
     exit_codes: tuple[tuple[int, str], ...] = ((0, "done"),)
@@ -124,6 +133,8 @@ class CommandTable:
 
     commands: dict[str, Command] = field(default_factory=dict)
     dialects: dict[str, Dialect] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    """One line each, for the person: plug-ins that could not be added."""
 
     def add(self, command: Command) -> None:
         """Register a command. Raises ValueError when the name is taken."""
@@ -167,9 +178,24 @@ def unknown_command_line(word: str, table: CommandTable, programs: Iterable[str]
     `programs` are names on PATH, looked through for a near one beside our own.
     """
     ours = table.names()
-    known = dict.fromkeys((*ours, *EVERYWHERE, *programs))
-    near = table.nearest(word, tuple(known))
-    shown = word if len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}..."
+    near = near_words(word, table, programs)
     guess = f"Did you mean: {', '.join(near)}? " if near else ""
     named = dict.fromkeys((*ours[: NAMED_WORDS - len(EVERYWHERE)], *EVERYWHERE))
-    return one_line(f"[error] unknown command: {shown}. {guess}Available: {', '.join(named)}, ... (help lists all)")
+    return one_line(f"[error] unknown command: {_cut(word)}. {guess}Available: {', '.join(named)}, ... (help lists all)")
+
+
+def near_words(word: str, table: CommandTable, programs: Iterable[str] = ()) -> tuple[str, ...]:
+    """Up to three words that can be run and look like `word`, best first."""
+    return table.nearest(word, tuple(dict.fromkeys((*table.names(), *EVERYWHERE, *programs))))
+
+
+def unknown_command(word: str, table: CommandTable, programs: Iterable[str] = ()) -> CommandFailure:
+    """The same for programs."""
+    near = near_words(word, table, programs)
+    code = ErrorCode.UNKNOWN_COMMAND
+    hint = f"help {near[0]}" if near else code.hint
+    return CommandFailure(_cut(word), code, f"unknown command: {_cut(word)}", hint, _cut(word), {"near": " ".join(near)})
+
+
+def _cut(word: str) -> str:
+    return word if len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}..."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from agentclip.errors import ErrorCode
 from agentclip.messages import Image
 
 
@@ -106,6 +107,31 @@ class StreamFile:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandFailure:
+    """Why one of our commands stopped, for programs: the same as the line on its stderr."""
+
+    command: str
+    """The word that was called."""
+    code: ErrorCode
+    message: str
+    hint: str
+    """The next step; never empty."""
+    input: str = ""
+    """The word that it is about, a file's name; empty when it is about none."""
+    details: dict[str, str | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file that one of our commands made."""
+
+    path: str
+    """Absolute, every link followed."""
+    created: bool
+    """False: it was there before, and was changed."""
+
+
+@dataclass(frozen=True, slots=True)
 class StageResult:
     """How one stage went."""
 
@@ -127,6 +153,8 @@ class StageResult:
     bytes_in: int | None = None
     """Read by the stage's processes, where the kernel tells; None elsewhere."""
     bytes_out: int | None = None
+    failure: CommandFailure | None = None
+    """Set when one of our commands in it stopped with an error and gave the stage its status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +190,8 @@ class ChainResult:
     cwd_changed: bool = False
     images: tuple[Image, ...] = ()
     """Attached by `see`."""
+    artifacts: tuple[Artifact, ...] = ()
+    """What our commands made, each file once, in the order of their first making."""
     notes: tuple[str, ...] = ()
     """One line each, for the model: what Layer 1 had to do otherwise than asked."""
 

@@ -5,26 +5,40 @@ Commands, store and shell do not know each other; this joins them.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agentclip.commands.jobs import JobFacts
-from agentclip.commands.topic import TopicRun
-from agentclip.events import CommandFinished, CommandStarted
+from agentclip.commands.topic import TopicMatch, TopicRun
+from agentclip.events import (
+    AssistantReplied,
+    CommandFinished,
+    CommandStarted,
+    Event,
+    Recorded,
+    TurnStarted,
+    UserMessageFolded,
+)
 from agentclip.results import StreamFile
 from agentclip.shell.jobs import Job, JobTable
+from agentclip.store.codec import UnreadableLineError, decode
 from agentclip.store.facts import SessionFacts, read_facts
 from agentclip.store.listing import LOG_NAME, find, list_sessions
 from agentclip.store.log import read_log
+from agentclip.store.session import Session
 
 
 class SessionTopics:
     """The sessions of this machine as topics."""
 
-    def __init__(self, sessions_dir: Path) -> None:
+    def __init__(self, sessions_dir: Path, current: Session | None = None) -> None:
         self._folder = sessions_dir
+        self._current = current
+        """The session that asks: it is open already, so nobody else can open it to rename it."""
 
     def list(self, limit: int | None) -> Sequence[SessionFacts]:
         """Newest first."""
@@ -41,6 +55,67 @@ class SessionTopics:
         all_events = [recorded.event for recorded in events]
         ended = {event.number: event for event in all_events if isinstance(event, CommandFinished)}
         return [_run(event, ended.get(event.number)) for event in all_events if isinstance(event, CommandStarted)]
+
+    def search(self, words: Sequence[str], stop: Callable[[], None]) -> Iterator[TopicMatch]:
+        """What was said and run, as it is read from the logs; only lines that can hold the words are decoded."""
+        folded = [word.lower() for word in words]
+        for facts in list_sessions(self._folder):
+            for recorded in _told(self._folder / facts.id / LOG_NAME, stop):
+                kind, text = _text_of(recorded.event)
+                if all(word in text.lower() for word in folded):
+                    yield TopicMatch(facts.id, recorded.time, kind, text)
+
+    def rename(self, topic: str, title: str) -> str:
+        """Another title, or the first prompt's. Raises SessionError: none, several, or open elsewhere."""
+        folder = find(self._folder, topic)
+        if self._current is not None and folder.name == self._current.id:
+            self._current.rename(title or _first_prompt(folder))
+            return self._current.meta.title
+        session = Session.open(self._folder, folder.name)
+        try:
+            session.rename(title or _first_prompt(folder))
+        finally:
+            session.close()
+        return session.meta.title
+
+
+def _told(log: Path, stop: Callable[[], None]) -> Iterator[Recorded]:
+    """The prompts, replies and commands of a log, line by line; damaged lines are left out."""
+    try:
+        with log.open("rb") as file:
+            for line in file:
+                stop()
+                if _TOLD.search(line, 0, _HEAD_BYTES):
+                    with contextlib.suppress(UnreadableLineError):
+                        yield decode(line)
+    except OSError:
+        return
+
+
+_TOLD = re.compile(rb'"type":"(TurnStarted|UserMessageFolded|AssistantReplied|CommandStarted)"')
+_HEAD_BYTES = 200
+"""The type stands within the first bytes of a line."""
+
+
+def _text_of(event: Event) -> tuple[str, str]:
+    match event:
+        case TurnStarted(message) | UserMessageFolded(message):
+            return "prompt", message.text
+        case AssistantReplied(message):
+            return "answer", message.text
+        case CommandStarted(number=number, command=command):
+            return f"run {number}", command
+        case _:
+            return "", ""
+
+
+def _first_prompt(folder: Path) -> str:
+    prompts = (text for kind, text in map(_text_of, _events(folder)) if kind == "prompt")
+    return next(prompts, "")
+
+
+def _events(folder: Path) -> Iterator[Event]:
+    return (recorded.event for recorded in _told(folder / LOG_NAME, lambda: None))
 
 
 def _run(started: CommandStarted, finished: CommandFinished | None) -> TopicRun:

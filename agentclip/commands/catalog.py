@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentclip.command import CommandTable
 from agentclip.commands.clock import TimeCommand
 from agentclip.commands.dialects import DIALECTS
+from agentclip.commands.edit import EditCommand
 from agentclip.commands.help import HelpCommand
 from agentclip.commands.jobs import Jobs, JobsCommand
 from agentclip.commands.see import SeeCommand
@@ -17,6 +18,7 @@ def built_in_commands(topics: Topics, jobs: Jobs) -> CommandTable:
     table = CommandTable()
     for dialect in DIALECTS:
         table.add_dialect(dialect)
-    for command in (SeeCommand(), WriteCommand(), TopicCommand(topics), JobsCommand(jobs), TimeCommand(), HelpCommand(table)):
+    for command in (SeeCommand(), WriteCommand(), EditCommand(), TopicCommand(topics), JobsCommand(jobs), TimeCommand()):
         table.add(command)
+    table.add(HelpCommand(table))
     return table

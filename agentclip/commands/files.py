@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from agentclip.command import CommandIO
-from agentclip.errors import CommandError, ErrorCode
+from agentclip.errors import CommandError, ErrorCode, ErrorContext
 
 _LOOKED_AT = 5000
 """Entries of a folder that are looked through for a near name."""
@@ -24,13 +24,13 @@ _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 def file_name(io: CommandIO, name: str) -> Path:
     """The file a word names. Raises CommandError for a word that no file can have as its name."""
     if not name:
-        raise CommandError("the file name is empty", hint="ls", code=ErrorCode.INVALID_VALUE)
+        raise CommandError("the file name is empty", hint="ls", code=ErrorCode.INVALID_VALUE, about=ErrorContext(name))
     try:
         possible = b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
         possible = False
     if not possible:
-        raise CommandError(f"no file can be called {name!r}", hint="ls", code=ErrorCode.INVALID_VALUE)
+        raise CommandError(f"no file can be called {name!r}", hint="ls", code=ErrorCode.INVALID_VALUE, about=ErrorContext(name))
     return io.path(name)
 
 
@@ -43,17 +43,17 @@ def destination(io: CommandIO, name: str) -> Path:
     with explained(name):
         target = Path(os.path.realpath(given))
         if target.is_dir():
-            raise CommandError(f"{name} is a folder", hint=f"ls {shlex.quote(name)}", code=ErrorCode.INVALID_VALUE)
+            raise _unusable(name, "is a folder", f"ls {shlex.quote(name)}")
         if name.endswith("/"):
-            raise CommandError(f"{name} names a folder", hint=f"mkdir -p {shlex.quote(name)}", code=ErrorCode.INVALID_VALUE)
+            raise _unusable(name, "names a folder", f"mkdir -p {shlex.quote(name)}")
         if target.is_symlink():
-            raise CommandError(f"{name} is a link that leads in a circle", code=ErrorCode.INVALID_VALUE)
+            raise _unusable(name, "is a link that leads in a circle")
         if target.exists() and not target.is_file():
-            raise CommandError(f"{name} is no regular file ({file_kind(target)})", code=ErrorCode.INVALID_VALUE)
+            raise _unusable(name, f"is no regular file ({file_kind(target)})")
         above = next(parent for parent in target.parents if os.path.lexists(parent))
         if not above.is_dir():
             hint = f"ls -l {shlex.quote(str(above))}"
-            raise CommandError(f"{above} is no folder", hint=hint, code=ErrorCode.INVALID_VALUE)
+            raise CommandError(f"{above} is no folder", hint=hint, code=ErrorCode.INVALID_VALUE, about=ErrorContext(name))
     return target
 
 
@@ -65,10 +65,10 @@ def existing_file(io: CommandIO, name: str, command: str) -> Path:
             raise missing(io, name, command)
         mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
-        raise CommandError(f"{name} is a folder", hint=f"ls {shlex.quote(name)}", code=ErrorCode.INVALID_VALUE)
+        raise _unusable(name, "is a folder", f"ls {shlex.quote(name)}")
     if not stat.S_ISREG(mode):
         hint = f"cat {shlex.quote(name)} | {command} -"
-        raise CommandError(f"{name} is no regular file ({file_kind(path)})", hint=hint, code=ErrorCode.INVALID_VALUE)
+        raise _unusable(name, f"is no regular file ({file_kind(path)})", hint)
     return path
 
 
@@ -83,7 +83,8 @@ def missing(io: CommandIO, name: str, command: str) -> CommandError:
     else:
         there = next((parent for parent in path.parents if os.path.isdir(parent)), Path("/"))
         hint = "ls" if str(there) == io.cwd else f"ls {shlex.quote(str(there))}"
-    return CommandError(f"no such file: {name}", hint=hint, code=ErrorCode.INPUT_NOT_FOUND)
+    about = ErrorContext(name, {"nearest": near[0]} if near else {})
+    return CommandError(f"no such file: {name}", hint=hint, code=ErrorCode.INPUT_NOT_FOUND, about=about)
 
 
 @contextmanager
@@ -95,7 +96,23 @@ def explained(name: str) -> Iterator[None]:
         raise
     except OSError as error:
         code = ErrorCode.DENIED if error.errno in _DENIED else ErrorCode.FAILED
-        raise CommandError(f"{name}: {error.strerror or error}", code=code) from error
+        message = f"{name}: {error.strerror or error}"
+        raise CommandError(message, hint=_look_at(name, error), code=code, about=ErrorContext(name)) from error
+
+
+def _look_at(name: str, error: OSError) -> str:
+    """The command that shows why the system refused."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "df -h ."
+    if error.errno in (errno.ENAMETOOLONG, errno.ENOENT):
+        return "ls"
+    return f"ls -ld {shlex.quote(name)}"
+
+
+def _unusable(name: str, what: str, hint: str = "") -> CommandError:
+    """A name that leads to something which cannot be read or written as a file."""
+    hint = hint or f"ls -l {shlex.quote(name)}"
+    return CommandError(f"{name} {what}", hint=hint, code=ErrorCode.INVALID_VALUE, about=ErrorContext(name))
 
 
 def file_kind(path: Path) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,7 @@ from agentclip.command import CommandIO, Declaration, Parameter
 from agentclip.commands.arguments import Arguments
 from agentclip.commands.files import explained
 from agentclip.commands.registry import CommandGroup, Handler
-from agentclip.commands.streams import copy_range, note, say, size_text
+from agentclip.commands.streams import copy_range, note, say, size_text, stop_if_cancelled
 from agentclip.errors import CommandError, ErrorCode, SessionError, one_line
 from agentclip.results import StreamFile
 
@@ -23,6 +24,9 @@ _LATEST_RUNS = 10
 """Runs that `topic info` shows."""
 
 _COMMAND_CHARACTERS = 120
+
+_MATCH_CHARACTERS = 160
+"""Of a text that was found."""
 
 
 class TopicFacts(Protocol):
@@ -72,6 +76,19 @@ class TopicRun:
     """The raw output; None when its file is gone."""
 
 
+@dataclass(frozen=True, slots=True)
+class TopicMatch:
+    """One text of a conversation that holds what was searched for."""
+
+    topic: str
+    """The conversation's id."""
+    when_s: float
+    """Seconds since the epoch."""
+    kind: str
+    """`prompt`, `answer`, or `run N`."""
+    text: str
+
+
 class Topics(Protocol):
     """The saved conversations."""
 
@@ -84,6 +101,15 @@ class Topics(Protocol):
     def runs(self, topic: str) -> Sequence[TopicRun]:
         """What ran in it, oldest first. Raises SessionError."""
 
+    def search(self, words: Sequence[str], stop: Callable[[], None]) -> Iterator[TopicMatch]:
+        """Prompts, answers and commands that hold all the words, newest conversation first, each one oldest first.
+
+        Nothing is read ahead of what is asked for. `stop` is called now and then and may raise.
+        """
+
+    def rename(self, topic: str, title: str) -> str:
+        """Give it another title, or with an empty one its first prompt's; return the title. Raises SessionError."""
+
 
 _TOPIC = Parameter("id", "a conversation, as `topic list` names it; the beginning of an id is enough", required=True)
 _NO_TOPIC = (2, "wrong words, or no such conversation")
@@ -94,7 +120,7 @@ class TopicCommand(CommandGroup):
 
     declaration = Declaration(
         name="topic",
-        summary="Conversations on this machine: list, info, run",
+        summary="Conversations on this machine: list, info, runs, run, search, rename",
         subcommands=(
             Declaration(
                 name="topic list",
@@ -122,6 +148,14 @@ class TopicCommand(CommandGroup):
                 often_followed_by=("topic run",),
             ),
             Declaration(
+                name="topic runs",
+                summary="what ran in a conversation: number, exit status, command (tabs between)",
+                parameters=(_TOPIC, Parameter("--limit", "the last so many", "integer", short="-n", minimum=1, value="N")),
+                examples=("topic runs 260115-c4k92qx", "topic runs 2601 -n 20", "topic runs 260115-c4k92qx | grep pytest"),
+                exit_codes=((0, "done; none is no error"), _NO_TOPIC),
+                often_followed_by=("topic run",),
+            ),
+            Declaration(
                 name="topic run",
                 summary="one run of a conversation: its command and what the model read",
                 parameters=(
@@ -137,6 +171,29 @@ class TopicCommand(CommandGroup):
                 exit_codes=((0, "done"), (1, "its raw output is gone, or nothing ran"), _NO_TOPIC),
                 often_followed_by=("topic run --raw",),
             ),
+            Declaration(
+                name="topic search",
+                summary="prompts, answers and commands that hold all the words, in any case",
+                parameters=(
+                    Parameter("word", "what to look for", required=True, repeated=True),
+                    Parameter("--limit", "stop after so many", "integer", short="-n", default="20", minimum=1, value="N"),
+                ),
+                examples=("topic search deploy", "topic search -n 50 'disk full'", "topic search docker build | grep run"),
+                exit_codes=((0, "found: id, date, prompt|answer|run N, text"), (1, "nothing"), (2, "wrong words")),
+                often_followed_by=("topic run", "topic info"),
+            ),
+            Declaration(
+                name="topic rename",
+                summary="another title for a conversation",
+                parameters=(_TOPIC, Parameter("title", "one line; '' brings back the first prompt", required=True)),
+                examples=(
+                    "topic rename 260115-c4k92qx 'Deploy of May'",
+                    "topic rename 2601 ''",
+                    "topic rename 260115-c4k92qx Cleanup && topic list -n 3",
+                ),
+                exit_codes=((0, "renamed"), _NO_TOPIC, (69, "another agentclip has it open")),
+                often_followed_by=("topic list",),
+            ),
         ),
         examples=("topic list", "topic info 260115-c4k92qx", "topic run 260115-c4k92qx 3"),
         exit_codes=((2, "the bare word shows its usage"),),
@@ -148,7 +205,14 @@ class TopicCommand(CommandGroup):
 
     def handlers(self) -> Mapping[str, Handler]:
         """The subcommands."""
-        return {"list": self._list, "info": self._info, "run": self._run}
+        return {
+            "list": self._list,
+            "info": self._info,
+            "runs": self._runs,
+            "run": self._run,
+            "search": self._search,
+            "rename": self._rename,
+        }
 
     def _list(self, args: Arguments, io: CommandIO) -> int:
         with _explained():
@@ -173,6 +237,38 @@ class TopicCommand(CommandGroup):
         say(io, f"runs: {len(runs)}{f', the last {_LATEST_RUNS}:' if len(runs) > _LATEST_RUNS else ''}")
         for run in runs[-_LATEST_RUNS:]:
             say(io, f"  {run.number}  [{_status(run)}]  {_shortened(run.command)}")
+        return 0
+
+    def _runs(self, args: Arguments, io: CommandIO) -> int:
+        with _explained():
+            topic = self._topics.info(args.text("id"))
+            runs = self._topics.runs(topic.id)
+        for run in runs[-(args.optional_integer("--limit") or len(runs)) :]:
+            say(io, "\t".join((str(run.number), _status(run), one_line(run.command))))
+        if not runs:
+            note(io, f"nothing ran in {topic.id} yet")
+        return 0
+
+    def _search(self, args: Arguments, io: CommandIO) -> int:
+        words, limit = args.words("word"), args.integer("--limit")
+        found = 0
+        with _explained():
+            for match in self._topics.search(words, lambda: stop_if_cancelled(io)):
+                if found == limit:
+                    note(io, f"there is more: topic search -n {10 * limit} {shlex.join(words)}")
+                    break
+                found += 1
+                say(io, "\t".join((one_line(match.topic), _date(match.when_s), match.kind, _around(match.text, words[0]))))
+                io.stdout.flush()
+        if not found:
+            raise CommandError(f"no conversation holds {shlex.join(words)}", hint="topic list", code=ErrorCode.NOT_FOUND)
+        return 0
+
+    def _rename(self, args: Arguments, io: CommandIO) -> int:
+        with _explained():
+            topic = self._topics.info(args.text("id"))
+            title = self._topics.rename(topic.id, args.text("title"))
+        say(io, f"{one_line(topic.id)} is now: {one_line(title)}")
         return 0
 
     def _run(self, args: Arguments, io: CommandIO) -> int:
@@ -229,6 +325,15 @@ def _title(topic: TopicFacts) -> str:
 def _shortened(command: str) -> str:
     line = one_line(command)
     return line if len(line) <= _COMMAND_CHARACTERS else line[: _COMMAND_CHARACTERS - 3] + "..."
+
+
+def _around(text: str, word: str) -> str:
+    """One line of the text with the word in it."""
+    line = " ".join(one_line(part) for part in text.split())
+    place = max(0, line.lower().find(word.lower()))
+    start = max(0, min(place - _MATCH_CHARACTERS // 3, len(line) - _MATCH_CHARACTERS))
+    shown = line[start : start + _MATCH_CHARACTERS]
+    return f"{'...' if start else ''}{shown}{'...' if start + _MATCH_CHARACTERS < len(line) else ''}"
 
 
 def _date(seconds: float) -> str:

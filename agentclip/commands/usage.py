@@ -97,6 +97,8 @@ def _sections(declaration: Declaration) -> Iterator[str]:
     yield from ("", "Parameters:")
     rows = [(_spelling(p), f"{_facts(p)}  {p.description}") for p in declaration.parameters]
     yield from _columns([*rows, ("--help", "boolean  show this text; nothing is run")])
+    if declaration.notes:
+        yield from ("", *declaration.notes)
     yield from ("", "Examples:")
     yield from (f"  {example}" for example in declaration.examples)
     yield from ("", "Exit codes:")

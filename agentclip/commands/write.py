@@ -7,20 +7,15 @@ the new text, and a cancel or an error leaves the old one and no litter.
 from __future__ import annotations
 
 import binascii
-import os
-import secrets
 import shlex
-import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import BinaryIO
 
 from agentclip.command import CommandIO, Declaration, Parameter
 from agentclip.commands.arguments import Arguments
+from agentclip.commands.atomic import append, folders_of, replace, staged
 from agentclip.commands.files import destination, explained
 from agentclip.commands.registry import DeclaredCommand
-from agentclip.commands.streams import BLOCK, has_stdin, read_blocks, say, size_text
+from agentclip.commands.streams import has_stdin, read_blocks, say, size_text
 from agentclip.errors import CommandError, ErrorCode, one_line
 
 STDIN = "-"
@@ -64,15 +59,17 @@ class WriteCommand(DeclaredCommand):
         blocks = _content(args, io)
         if args.given("--base64"):
             blocks = _decoded(blocks)
-        with explained(name), _folders_of(target), _staged(target) as staged:
-            size = sum(map(staged.write, blocks))
-            staged.flush()
-            if args.given("--append") and target.exists():
-                _append(target, staged)
+        is_new = not target.exists()
+        with explained(name), folders_of(target), staged(target) as file:
+            size = sum(map(file.write, blocks))
+            file.flush()
+            if args.given("--append") and not is_new:
+                append(target, file)
                 verb = "Appended"
             else:
-                _replace(target, staged)
+                replace(target, file)
                 verb = "Written"
+        io.made(target, is_new)
         say(io, f"{verb} {size_text(size)} -> {one_line(str(target))}")
         return 0
 
@@ -91,7 +88,9 @@ def _content(args: Arguments, io: CommandIO) -> Iterable[bytes]:
     try:
         return (content.encode("utf-8", "surrogateescape"),)
     except UnicodeEncodeError as error:
-        raise CommandError("the content holds half a character (a lone surrogate)", code=ErrorCode.INVALID_VALUE) from error
+        raise CommandError(
+            "the content holds half a character (a lone surrogate)", hint="write --help", code=ErrorCode.INVALID_VALUE
+        ) from error
 
 
 def _decoded(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -116,63 +115,3 @@ def _bytes_of(text: bytes) -> bytes:
 
 def _no_base64(why: str) -> CommandError:
     return CommandError(f"the content is no base64: {why}", hint="write --help", code=ErrorCode.INVALID_VALUE)
-
-
-@contextmanager
-def _folders_of(target: Path) -> Iterator[None]:
-    """Make the folders that are missing; take them away again when the write fails."""
-    made = [parent for parent in target.parents if not parent.exists()]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        for folder in made:
-            with suppress(OSError):
-                folder.rmdir()
-        raise
-
-
-@contextmanager
-def _staged(target: Path) -> Iterator[BinaryIO]:
-    """A new file beside the target, gone at the end unless it was given the target's name."""
-    path = target.parent / f".agentclip-{secrets.token_hex(8)}"
-    try:
-        with open(path, "xb+") as staged:
-            yield staged
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _replace(target: Path, staged: BinaryIO) -> None:
-    """Give the staged file the target's mode, owner and name."""
-    if target.exists():
-        _check_writable(target)
-        old = target.stat()
-        with suppress(PermissionError):  # only root gives files away
-            os.fchown(staged.fileno(), old.st_uid, old.st_gid)
-        os.fchmod(staged.fileno(), stat.S_IMODE(old.st_mode))
-    os.replace(staged.name, target)
-
-
-def _append(target: Path, staged: BinaryIO) -> None:
-    """Add what was staged to the end; when the disk is full, cut the file back to what it was."""
-    _check_writable(target)
-    staged.seek(0)
-    with open(target, "ab", buffering=0) as file:
-        start = end = os.fstat(file.fileno()).st_size
-        try:
-            while block := staged.read(BLOCK):
-                while block:
-                    written = file.write(block)
-                    end += written
-                    block = block[written:]
-        except OSError:
-            if os.fstat(file.fileno()).st_size == end:  # nobody else has appended meanwhile
-                file.truncate(start)
-            raise
-
-
-def _check_writable(target: Path) -> None:
-    """A file that may not be written may not be replaced either, although its folder would allow it."""
-    if not os.access(target, os.W_OK):
-        raise CommandError(f"{target} is read-only", hint=f"ls -l {shlex.quote(str(target))}", code=ErrorCode.DENIED)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from agentclip.command import Command
 from agentclip.messages import Image
+from agentclip.results import Artifact, CommandFailure
 from agentclip.shell.inprocess import CommandRunner
 from agentclip.shell.process import Descriptors, Surroundings
+from tests.commands.hints import check_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,8 @@ class Outcome:
     out: bytes
     err: bytes
     images: tuple[Image, ...]
+    failure: CommandFailure | None
+    artifacts: tuple[Artifact, ...]
 
     @property
     def text(self) -> str:
@@ -73,8 +77,11 @@ class Desk:
         with out.open("wb") as stdout, err.open("wb") as stderr:
             descriptors = Descriptors(stdin, stdout.fileno(), stderr.fileno())
             where = Surroundings(str(self.cwd), self.env)
-            status = runner.run(command, argv, descriptors, where, cancelled or threading.Event())
-        return Outcome(status, out.read_bytes(), err.read_bytes(), tuple(runner.images))
+            end = runner.run(command, argv, descriptors, where, cancelled or threading.Event())
+        if end.failure is not None:
+            assert end.status == end.failure.code.exit_status
+            check_hint(end.failure.hint)
+        return Outcome(end.status, out.read_bytes(), err.read_bytes(), tuple(runner.images), end.failure, runner.artifacts)
 
 
 def _feed(descriptor: int, data: bytes) -> None:

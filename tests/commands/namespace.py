@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from agentclip.command import CommandTable
 from agentclip.commands.catalog import built_in_commands
 from agentclip.commands.jobs import JobFacts
-from agentclip.commands.topic import TopicFacts, TopicRun
+from agentclip.commands.topic import TopicFacts, TopicMatch, TopicRun
 from agentclip.errors import SessionError
 
 
@@ -22,6 +22,13 @@ class NoTopics:
 
     def runs(self, topic: str) -> Sequence[TopicRun]:
         raise SessionError(f"no session {topic!r}")
+
+    def search(self, words: Sequence[str], stop: Callable[[], None]) -> Iterator[TopicMatch]:
+        del words, stop
+        return iter(())
+
+    def rename(self, topic: str, title: str) -> str:
+        raise SessionError(f"no session {topic!r} to be called {title}")
 
 
 class NoJobs:

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator
 
 import pytest
 
-from agentclip.command import Command, Declaration
-from agentclip.commands.arguments import parse
+from agentclip.command import Command
 from agentclip.commands.registry import CommandGroup, DeclaredCommand
 from agentclip.commands.usage import LEVEL_0_CHARACTERS, LEVEL_0_LINES, tool_description_lines
 from tests.commands.calls import Desk
-from tests.commands.namespace import built_in
-
-TABLE = built_in()
-
-
-def everything() -> Iterator[Declaration]:
-    for command in TABLE:
-        yield command.declaration
-        yield from command.declaration.subcommands
-
-
-ALL = {declaration.name: declaration for declaration in everything()}
+from tests.commands.hints import ALL, TABLE, check_call, simple_commands
 
 
 def command_of(name: str) -> Command:
@@ -34,7 +20,7 @@ def command_of(name: str) -> Command:
 
 
 def test_the_order_is_stable() -> None:
-    assert TABLE.names() == ("cat", "head", "tail", "see", "write", "topic", "jobs", "time", "help")
+    assert TABLE.names() == ("cat", "head", "tail", "see", "write", "edit", "topic", "jobs", "time", "help")
 
 
 def test_level_0_has_the_sentences_of_the_seed_and_fits_the_budget() -> None:
@@ -114,7 +100,7 @@ def test_level_1_is_the_usage_with_exit_2(desk: Desk, name: str) -> None:
 def test_level_2_is_the_usage_with_its_parameters_with_exit_2(desk: Desk, name: str) -> None:
     outcome = desk.call(command_of(name), *name.split())
     assert (outcome.status, outcome.out) == (2, b"")
-    assert re.fullmatch(rf"\[error\] {name.split(maxsplit=1)[0]}: usage: {name}( <\w+>| \[[^]]+\])+", outcome.error)
+    assert re.fullmatch(rf"\[error\] {name.split(maxsplit=1)[0]}: usage: {name}( <\w+>(\.\.\.)?| \[[^]]+\])+", outcome.error)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -126,23 +112,9 @@ def test_an_unknown_flag_is_refused_by_all_with_the_known_ones(desk: Desk, name:
     assert outcome.error.endswith(f"(UNKNOWN_FLAG). Use: {name} --help")
 
 
-def calls_of_ours(example: str) -> Iterator[list[str]]:
-    """The simple commands of a line that are ours, as words."""
-    words: list[str] = []
-    for token in [*shlex.shlex(example, posix=True, punctuation_chars=True), ";"]:
-        if set(token) <= set("|&;"):
-            if words and TABLE.get(words[0]) is not None:
-                yield words
-            words = []
-        else:
-            words.append(token)
-
-
 @pytest.mark.parametrize(("name", "example"), [(name, example) for name in ALL for example in ALL[name].examples])
 def test_every_example_calls_the_command_with_words_that_fit(name: str, example: str) -> None:
-    calls = list(calls_of_ours(example))
+    calls = [call for call in simple_commands(example) if TABLE.get(call[0]) is not None]
     assert any(call[: len(name.split())] == name.split() for call in calls)
     for call in calls:
-        declaration = ALL.get(" ".join(call[:2]), ALL[call[0]])
-        words = call[len(declaration.name.split()) :]
-        assert "--help" in words or parse(declaration, words)
+        check_call(call)

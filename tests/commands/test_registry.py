@@ -147,9 +147,9 @@ def test_a_reader_that_left_ends_the_command_as_sigpipe_would(desk: Desk) -> Non
     with open(os.devnull, "r+b") as null:
         descriptors = Descriptors(null.fileno(), write_end, null.fileno())
         where = Surroundings(str(desk.cwd), {})
-        status = CommandRunner(desk.folder / "cmd-1").run(Endless(), ("greet", "x"), descriptors, where, threading.Event())
+        end = CommandRunner(desk.folder / "cmd-1").run(Endless(), ("greet", "x"), descriptors, where, threading.Event())
     os.close(write_end)
-    assert status == 141
+    assert (end.status, end.failure) == (141, None)
 
 
 def plugged(count: int, summary: str = "Does what plug-ins do") -> CommandTable:

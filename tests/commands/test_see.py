@@ -256,7 +256,7 @@ def test_a_missing_file_names_the_nearest(desk: Desk) -> None:
         ("/dev/null", "/dev/null is no regular file (character device) (INVALID_VALUE). Use: cat /dev/null | see -"),
         ("fifo", "fifo is no regular file (named pipe) (INVALID_VALUE). Use: cat fifo | see -"),
         ("a\nb", "no such file: a\\nb (INPUT_NOT_FOUND). Use: ls"),
-        ("x" * 300, f"{'x' * 300}: File name too long (FAILED)"),
+        ("x" * 300, f"{'x' * 300}: File name too long (FAILED). Use: ls"),
         ("half\ud83d", "no file can be called 'half\\ud83d' (INVALID_VALUE). Use: ls"),
         ("nul\0", "no file can be called 'nul\\x00' (INVALID_VALUE). Use: ls"),
     ],

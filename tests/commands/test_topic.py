@@ -80,7 +80,11 @@ def topic(desk: Desk, topics: Topics, *words: str) -> Outcome:
 
 def test_bare_topic_says_how_it_is_used(desk: Desk, topics: Folder) -> None:
     outcome = topic(desk, topics)
-    assert (outcome.status, outcome.out, outcome.error) == (2, b"", "[error] topic: usage: topic list|info|run")
+    assert (outcome.status, outcome.out, outcome.error) == (
+        2,
+        b"",
+        "[error] topic: usage: topic list|info|runs|run|search|rename",
+    )
 
 
 def test_conversations_are_listed_newest_first_one_per_line(desk: Desk, filled: Folder) -> None:

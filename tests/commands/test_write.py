@@ -153,11 +153,11 @@ def test_a_link_to_nothing_yet_makes_its_target(desk: Desk) -> None:
     [
         ("folder", "folder is a folder (INVALID_VALUE). Use: ls folder"),
         ("new/", "new/ names a folder (INVALID_VALUE). Use: mkdir -p new/"),
-        ("circle", "circle is a link that leads in a circle (INVALID_VALUE)"),
-        ("socket", "socket is no regular file (socket) (INVALID_VALUE)"),
-        ("fifo", "fifo is no regular file (named pipe) (INVALID_VALUE)"),
+        ("circle", "circle is a link that leads in a circle (INVALID_VALUE). Use: ls -l circle"),
+        ("socket", "socket is no regular file (socket) (INVALID_VALUE). Use: ls -l socket"),
+        ("fifo", "fifo is no regular file (named pipe) (INVALID_VALUE). Use: ls -l fifo"),
         ("", "the file name is empty (INVALID_VALUE). Use: ls"),
-        ("x" * 256, f"{'x' * 256}: File name too long (FAILED)"),
+        ("x" * 256, f"{'x' * 256}: File name too long (FAILED). Use: ls"),
         ("half\ud83d", "no file can be called 'half\\ud83d' (INVALID_VALUE). Use: ls"),
     ],
 )
@@ -216,7 +216,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_litter(desk: Desk, before: bytes
         folder.mkdir()
         (folder / "a").write_bytes(before)
     said = in_child(desk, SMALL_DISK, "sub/a", "-", *flags, stdin=b"x" * 1_000_000)
-    assert said == f"[error] write: sub/a: {os.strerror(errno.EFBIG)} (FAILED) 1\n"
+    assert said == f"[error] write: sub/a: {os.strerror(errno.EFBIG)} (FAILED). Use: ls -ld sub/a 1\n"
     assert [path.name for path in desk.cwd.rglob("*")] == ([] if before is None else ["sub", "a"])
     assert before is None or (folder / "a").read_bytes() == before
 
