@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -15,19 +17,27 @@ from agentclip.agent.options import AgentOptions
 from agentclip.agent.prompt import instructions
 from agentclip.command import CommandTable
 from agentclip.commands.catalog import built_in_commands
+from agentclip.commands.plugins import add_plugins
 from agentclip.commands.usage import tool_description_lines
 from agentclip.config import Settings
+from agentclip.events import CommandStarted
 from agentclip.model.base import Model
-from agentclip.model.catalog import ModelChoice, make_model
-from agentclip.model.providers import find_providers
 from agentclip.model.remote import WorkerModel
-from agentclip.present.presenter import present
+from agentclip.present.encoding import declared_by
+from agentclip.present.machine import Machine
+from agentclip.present.shown import show
 from agentclip.results import ChainResult, Limits, Presented
 from agentclip.shell.execute import Executor, Place, RunRequest
 from agentclip.shell.jobs import Job, JobTable
 from agentclip.shell.state import command_environment
 from agentclip.sources import SessionJobs, SessionTopics
+from agentclip.store.retention import Keep, held, sweep_if_due
 from agentclip.store.session import Session, new_id
+
+SWEEP_AFTER_S = 5.0
+"""The screen is painted and the first model call is out by then."""
+SWEEP_WAIT_S = 1.0
+"""How long the end may wait for a sweep; its own limit is shorter."""
 
 
 class Stoppable(Protocol):
@@ -47,24 +57,32 @@ class Lines:
     executor: Executor
     limits: Limits
     timeout_s: int
+    folder: Path
+    """Where the spools go; not removed by others before `open` is closed."""
+    open: contextlib.ExitStack
 
     def run(self, source: str, on_run: Callable[[Stoppable], None]) -> tuple[ChainResult, Presented]:
         """Run one line to its end. Raises CommandError when it cannot be given to any shell."""
         handle = self.executor.prepare(source, RunRequest(timeout_s=self.timeout_s))
+        self.open.enter_context(held(self.folder))
         on_run(handle)
         handle.begin()
         result = handle.result()
-        return result, present(result, self.limits)
+        state = self.executor.state
+        machine = Machine(self.executor.table.names(), state.env.get("PATH", os.defpath), state.cwd)
+        return result, show(result, self.limits, machine)
 
 
 @contextlib.contextmanager
 def lines(settings: Settings, environment: Mapping[str, str], on_end: Callable[[tuple[Job, ...]], None]) -> Iterator[Lines]:
     """Both layers in a new folder of `exec`; `on_end` is told which jobs were still alive and have been ended."""
-    executor = _executor(settings, paths.exec_dir() / new_id(), Path.cwd(), environment)
-    try:
-        yield Lines(executor, limits(settings), settings.timeout_s)
-    finally:
-        on_end(executor.close())
+    folder = paths.exec_dir() / new_id()
+    executor = _executor(_place(settings, folder, Path.cwd(), environment))
+    with contextlib.ExitStack() as stack, _old_output_removed(settings):
+        try:
+            yield Lines(executor, limits(settings, os.environ), settings.timeout_s, folder, stack)
+        finally:
+            on_end(executor.close())
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +100,46 @@ class Conversation:
 async def conversation(settings: Settings, model: Model, session: Session) -> AsyncIterator[Conversation]:
     """An agent for the session, with everything it needs; all of it is closed at the end."""
     environment = command_environment(os.environ, settings.pass_env)
-    executor = _executor(settings, session.folder, Path(session.last_cwd), environment, _pids(model))
-    told = instructions(tool_description_lines(executor.table), session.meta.cwd)
+    place = _place(settings, session.folder, Path(session.last_cwd), environment, _pids(model))
+    executor = _executor(replace(place, last_number=session.last_number), session)
+    told = instructions(tool_description_lines(executor.table, _uses(session)), session.meta.cwd)
     session.use_model(model.name)
+    session.notices += tuple(executor.table.warnings)
     agent = Agent(model=model, executor=executor, session=session, instructions=told, options=_options(settings))
     talk = Conversation(agent, session, executor)
+    with _old_output_removed(settings):
+        try:
+            yield talk
+        finally:
+            await agent.close()
+            await model.aclose()
+            # Not awaited: nothing may live when we are gone, whoever cancels whom.
+            talk.survivors.extend(executor.close())
+            session.close()
+
+
+@contextlib.contextmanager
+def _old_output_removed(settings: Settings) -> Iterator[None]:
+    """Remove what commands of old left, on a thread: well after the start, or at the end when that comes first."""
+    ended = threading.Event()
+    keep = Keep(settings.keep_days, settings.keep_total_mb)
+
+    def sweep() -> None:
+        ended.wait(SWEEP_AFTER_S)
+        sweep_if_due(paths.state_dir(), keep)
+
+    thread = threading.Thread(target=sweep, name="retention", daemon=True)
+    thread.start()
     try:
-        yield talk
+        yield
     finally:
-        await agent.close()
-        await model.aclose()
-        # Not awaited: nothing may live when we are gone, whoever cancels whom.
-        talk.survivors.extend(executor.close())
-        session.close()
+        ended.set()
+        thread.join(SWEEP_WAIT_S)
 
 
 def _options(settings: Settings) -> AgentOptions:
     return AgentOptions(
-        limits=limits(settings),
+        limits=limits(settings, os.environ),
         timeout_s=settings.timeout_s,
         max_timeout_s=settings.max_timeout_s,
         max_steps=settings.max_steps or None,
@@ -123,70 +163,41 @@ def open_session(resume: str | None, cwd: Path, model_name: str) -> Session:
     return Session.create(paths.sessions_dir(), str(cwd), model_name, __version__)
 
 
-def choose_model(settings: Settings, environ: Mapping[str, str]) -> Model | None:
-    """The configured model, or the usual one of the first provider with a key; None when there is neither.
-
-    A provider's process starts at once, so that its imports overlap with ours.
-
-    Raises:
-        ConfigError: nobody serves that name, or its key is missing.
-    """
-    name = settings.model or ("default" if settings.api_base else _usual_model(environ))
-    if name is None:
-        return None
-    choice = ModelChoice(
-        name,
-        settings.api_base,
-        key=None if settings.api_key_env is None else environ.get(settings.api_key_env, ""),
-        stall_timeout_s=settings.stall_s,
-        stream=settings.stream,
-    )
-    model = make_model(choice, environ, paths.state_dir() / "model.log")
-    if isinstance(model, WorkerModel):
-        model.start()
-    return model
-
-
-def _usual_model(environ: Mapping[str, str]) -> str | None:
-    found = (looked.provider.example for looked in find_providers(environ) if looked.found and looked.provider.example)
-    return next(found, None)
-
-
-def first_screen(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What to say when no model is configured: what was looked for, and what can be done all the same."""
-    keys = [looked.provider.key_variable for looked in find_providers(environ) if not looked.provider.is_local]
-    servers = [looked.provider for looked in find_providers(environ) if looked.provider.is_local]
-    return (
-        "No model is configured.",
-        f"Looked for a key in: {', '.join(keys)} (none is set), and for `model.name` in {paths.config_file()}.",
-        "A local server works without a key: " + ", ".join(f"{each.name} --api-base {each.api_base}" for each in servers),
-        "What works now: lines that begin with ! run through both layers, for example  !ls -la | head 5",
-        "See a recorded session whose commands really run:  agentclip demo",
-    )
-
-
-def _executor(
+def _place(
     settings: Settings,
     folder: Path,
     cwd: Path,
     environment: Mapping[str, str],
     own_pids: Callable[[], Collection[int]] = frozenset,
-) -> Executor:
-    jobs = JobTable()
+) -> Place:
     ulimits = (("-v", settings.max_memory_mb * 1024), ("-u", settings.max_processes))
     ulimit = "; ".join(f"ulimit {flag} {value}" for flag, value in ulimits if value)
-    place = Place(folder, str(cwd), environment, settings.spool_limit_mb * 1024 * 1024, ulimit, own_pids)
-    return Executor(command_table(jobs), place, jobs)
+    return Place(folder, str(cwd), environment, settings.spool_limit_mb * 1024 * 1024, ulimit, own_pids)
 
 
-def command_table(jobs: JobTable) -> CommandTable:
-    """All commands of ours."""
-    return built_in_commands(SessionTopics(paths.sessions_dir()), SessionJobs(jobs))
+def _executor(place: Place, session: Session | None = None) -> Executor:
+    jobs = JobTable()
+    return Executor(command_table(jobs, session), place, jobs)
 
 
-def limits(settings: Settings) -> Limits:
-    """Budgets of what the model reads of one result."""
-    return Limits(lines=settings.result_lines, bytes=settings.result_kb * 1024, encoding=settings.encoding)
+def command_table(jobs: JobTable, session: Session | None = None) -> CommandTable:
+    """All commands: ours, then those of plug-ins. `session` is the one that uses them."""
+    table = built_in_commands(SessionTopics(paths.sessions_dir(), session), SessionJobs(jobs))
+    add_plugins(table)
+    return table
+
+
+def _uses(session: Session) -> Mapping[str, int]:
+    """How often the session called each command: what stays in a tool description that cannot hold all."""
+    chains = (r.event.chain for r in session.events if isinstance(r.event, CommandStarted))
+    stages = (stage for chain in chains for pipeline in chain.pipelines for stage in pipeline.stages)
+    return Counter(stage.argv[0] for stage in stages if stage.argv)
+
+
+def limits(settings: Settings, environ: Mapping[str, str]) -> Limits:
+    """Budgets of what the model reads of one result. The person's locale declares the encoding that no setting declares."""
+    encoding = settings.encoding or declared_by(environ)
+    return Limits(lines=settings.result_lines, bytes=settings.result_kb * 1024, encoding=encoding)
 
 
 def tool_description() -> str:
