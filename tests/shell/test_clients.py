@@ -26,9 +26,9 @@ def test_a_command_works_wherever_bash_may_call_one(lines: Lines, line: str, out
     assert ran.out.decode() == out, ran.err
 
 
-def test_streams_flow_through_a_client_and_a_reader_that_leaves_ends_it(lines: Lines) -> None:
+def test_a_stream_through_a_client_ends_with_its_writer(lines: Lines) -> None:
     began = time.monotonic()
-    assert lines.run("for i in 1; do yes | write big.txt & sleep 0.2; kill %1; done; echo end").out.endswith(b"end\n")
+    assert lines.run("for i in 1; do yes | write big.txt & sleep 0.2; kill %1; done; echo end").out.splitlines()[:1] == [b"end"]
     assert time.monotonic() - began < 10
 
 
