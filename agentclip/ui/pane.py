@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.widget import Widget
 
 from agentclip.ui.format import plural
 from agentclip.ui.themes import Ink
@@ -39,6 +40,8 @@ class Pane(ScrollView, can_focus=True):
         """Rows there were when the person scrolled up; None when that is not why we do not follow."""
         self._steering = False
         """We scroll, not the person."""
+        self._base = Style()
+        """The pane's own colours, looked up once for all lines."""
         self._pointed: int | None = None
         """The row last clicked or jumped to."""
 
@@ -77,14 +80,19 @@ class Pane(ScrollView, can_focus=True):
 
     def rows_changed(self) -> None:
         """Call after the content changed: takes the new size, follows, draws."""
-        size = Size(self.columns, self.total_rows())
         self._steering = True
-        if size != self.virtual_size:
-            self.virtual_size = size
+        self._resize_content(self.total_rows())
         if self.following and self.ALIVE:
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
         self._steering = False
         self.refresh()
+
+    def _resize_content(self, rows: int) -> None:
+        # Setting `virtual_size` lays out and repaints the whole screen. Our scrollbar is always there: nothing moves.
+        size = Size(self.columns, rows)
+        if size != self.virtual_size:
+            self.set_reactive(Widget.virtual_size, size)
+            self._scroll_update(size)
 
     def go_to(self, row: int, *, middle: bool = False) -> None:
         """Bring a row into view."""
@@ -135,11 +143,16 @@ class Pane(ScrollView, can_focus=True):
         """Another width or height."""
         self.rows_changed()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Lines of the screen."""
+        self._base = self.rich_style
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
         row = self.first_row + y
         width = self.columns
-        base = self.rich_style
+        base = self._base
         if row >= self.total_rows():
             return Strip.blank(width, base)
         strip = self.strip_at(row)

@@ -5,6 +5,7 @@ Out: messages. Must not know: the agent.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -19,6 +20,7 @@ from agentclip.ui.format import plural
 FOLD_LINES = 15
 """A paste of more lines becomes one token."""
 FOLD_CHARACTERS = 4000
+TORN_PASTE_S = 1.0
 
 
 class Prompt(TextArea):
@@ -55,6 +57,9 @@ class Prompt(TextArea):
         """Index into the history while going through it."""
         self._folded: dict[str, str] = {}
         """Token to the pasted text."""
+        self._pasted_s = 0.0
+        """When the last token was made."""
+        self._torn = ""
 
     def load(self, text: str) -> None:
         """Put a text into the box, the cursor behind it."""
@@ -139,12 +144,25 @@ class Prompt(TextArea):
         event.prevent_default()
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
         text = "\n".join(visible(line) for line in text.split("\n"))
+        self._take_back_torn_paste()
+        text, self._torn = self._torn + text, ""
         lines = text.count("\n") + 1
         if lines > FOLD_LINES or len(text) > FOLD_CHARACTERS:
             token = f"[paste {len(self._folded) + 1}: {plural(lines, 'line')}, {plural(len(text), 'character')}]"
             self._folded[token] = text
+            self._pasted_s = time.monotonic()
             text = token
         self.replace(text, *self.selection)
+
+    def _take_back_torn_paste(self) -> None:
+        """Terminals without paste marks deliver one paste in several bursts: what follows at once belongs to the last token."""
+        token = next(reversed(self._folded), "")
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        if not token or time.monotonic() - self._pasted_s > TORN_PASTE_S or not line[:column].endswith(token):
+            return
+        self._torn = self._folded.pop(token)
+        self.delete((row, column - len(token)), (row, column))
 
     def _whole(self) -> str:
         text = self.text

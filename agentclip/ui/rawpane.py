@@ -60,8 +60,8 @@ class RawPane(Pane):
         self._drawn_for: Presented | None = None
 
     def total_rows(self) -> int:
-        """Rows indexed so far."""
-        return self.run.rows.total if self.run else 0
+        """Rows indexed so far, and one that says what is lost."""
+        return self.run.rows.total + (self.run.rows.lost is not None) if self.run else 0
 
     def show(self, run: Run | None) -> None:
         """Another run."""
@@ -110,6 +110,8 @@ class RawPane(Pane):
                 self._strips.clear()
             for offset, found in enumerate(self.run.rows.read(row, self.view_height)):
                 self._strips[row + offset] = self._draw(found)
+            if row == self.run.rows.total and (path := self.run.rows.lost) is not None:
+                return Strip([Segment(f"  the file is gone: {path}", self.ink["mark"])]).crop(0, self.columns)
         return self._strips.get(row, Strip([], 0))
 
     def on_click(self, event: events.Click) -> None:

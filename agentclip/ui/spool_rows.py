@@ -55,6 +55,12 @@ class SpoolRows:
     """First row of each piece."""
     _placed: dict[int | None, int] = field(default_factory=dict)
     """Lines of each stream that are in pieces."""
+    _lost: set[int | None] = field(default_factory=set)
+
+    @property
+    def lost(self) -> str | None:
+        """The file of a stream that is gone or shorter than it was; None when all is there."""
+        return next((self._index(stage).path for stage in self._streams() if stage in self._lost), None)
 
     @property
     def total(self) -> int:
@@ -85,14 +91,18 @@ class SpoolRows:
         self._growth = [moment for line in lines if (moment := _moment(line)) is not None and moment.stderr] + self._growth
 
     def advance(self, budget: int) -> bool:
-        """Index some more bytes; False when all that is known is indexed and placed."""
+        """Index some more bytes; False when all that is known and there is indexed and placed."""
+        more = False
+        self._lost.clear()
         for stage, size in self._sizes.items():
             index = self._index(stage)
-            if index.size < size and index.extend(size, budget):
+            if index.size < size and (more := index.extend(size, budget)):
                 break
+            if index.size < size:
+                self._lost.add(stage)
         while self._growth and self._covers(self._growth[0]):
             self._place(self._growth.pop(0))
-        return not self.complete
+        return more
 
     def read(self, first: int, count: int) -> list[Row]:
         """Rows `first` to `first + count - 1`, as many as there are."""

@@ -134,7 +134,8 @@ class TerminalDriver(LinuxDriver):
         try:
             while part := os.read(self.fileno, READ):
                 parts.append(part)
-                if len(part) < 1024 or sum(map(len, parts)) > MAX_BURST or not selector.select(BURST_PAUSE_S):
+                taken = sum(map(len, parts))
+                if taken < 1024 or taken > MAX_BURST or not selector.select(BURST_PAUSE_S):
                     break
         except OSError:
             return b""

@@ -202,6 +202,6 @@ class Transcript(Pane):
         if row == self.first_row and self.virtual_size.height == self._heights.total:
             return
         self._steering = True
-        self.virtual_size = self.virtual_size.with_height(self._heights.total)
+        self._resize_content(self._heights.total)
         self.scroll_to(y=min(row, self.max_scroll_y), animate=False, force=True)
         self._steering = False

@@ -11,7 +11,7 @@ from agentclip.events import AssistantReplied, Notice, TurnEnd, TurnStarted
 from agentclip.messages import AssistantMessage, UserMessage
 from agentclip.ui.help_screen import HelpScreen
 from agentclip.ui.layout import PaneName
-from tests.ui.screens import drawn, make_app, pane_rows, screen_rows, screen_text, until
+from tests.ui.screens import drawn, make_app, pane_rows, screen_rows, screen_text, send, until
 from tests.ui.scripted import ScriptedAgent
 
 WIDE, MIDDLE, NARROW = (140, 40), (100, 30), (80, 24)
@@ -75,7 +75,9 @@ async def test_growing_and_shrinking_the_terminal_never_loses_the_prompt(agent: 
 async def test_enter_sends_a_bang_runs_and_a_slash_commands(agent: ScriptedAgent) -> None:
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
-        await pilot.press(*"do it", "enter", *"!ls -l", "enter", *"/nope", "enter", *"/tmp/x is full", "enter")
+        await pilot.press(*"do it", "enter")
+        for text in ("!ls -l", "/nope", "/tmp/x is full"):
+            await send(pilot, text)
         await drawn(pilot)
         assert agent.calls == ["submit do it", "shell ls -l", "submit /tmp/x is full"]
         assert "no command /nope" in screen_text(app)
@@ -243,11 +245,11 @@ async def test_a_theme_is_changed_live_and_an_unknown_one_lists_them(agent: Scri
     async with app.run_test(size=WIDE) as pilot:
         agent.say("text")
         await drawn(pilot)
-        await pilot.press(*"/theme light", "enter")
+        await send(pilot, "/theme light")
         await drawn(pilot)
         assert app.theme == "light"
         assert not app.current_theme.dark
-        await pilot.press(*"/theme nope", "enter")
+        await send(pilot, "/theme nope")
         await drawn(pilot)
         assert "themes: dark, light" in screen_text(app)
 
@@ -282,7 +284,7 @@ async def test_foreign_text_is_shown_everywhere_and_acts_nowhere(tmp_path: Path)
         agent.end(TurnEnd.FAILED, evil)
         app.plan_frame()
         app.notify(evil, title=evil, markup=False)
-        await pilot.press("!", "[", "/", "]", "enter")
+        await send(pilot, "![/]")
         await drawn(pilot)
         text = screen_text(app)
         assert text.count("[red]x[/] [@click=app.exit]␛]52;c;aGk=␇␛[?1049l\\x9b2J") >= 8
@@ -337,6 +339,18 @@ async def test_a_paste_is_folded_shown_as_a_token_and_sent_whole(agent: Scripted
         await pilot.press("enter")
         await drawn(pilot)
     assert agent.calls == [f"submit see {pasted}"]
+
+
+async def test_a_paste_that_comes_in_several_bursts_is_one_token(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    lines = [f"line {number}" for number in range(100)]
+    async with app.run_test(size=WIDE) as pilot:
+        for part in ("\n".join(lines[:60]) + "\n", "\n".join(lines[60:98]) + "\n", "\n".join(lines[98:])):
+            app.board.prompt.post_message(events.Paste(part))
+        await pilot.pause()
+        assert app.board.prompt.text == "[paste 1: 100 lines, 789 characters]"
+        await pilot.press("enter")
+    assert agent.calls == ["submit " + "\n".join(lines)]
 
 
 async def test_a_paste_cannot_bring_control_characters_into_the_prompt(agent: ScriptedAgent) -> None:

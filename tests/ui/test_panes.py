@@ -192,3 +192,15 @@ def test_heights_agree_with_a_plain_sum(seed: int) -> None:
         row = chance.randrange(sum(plain))
         index = heights.at(row)
         assert sum(plain[:index]) == heights.start(index) <= row < sum(plain[: index + 1])
+
+
+async def test_a_run_whose_output_is_no_longer_kept_says_so(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        run = agent.start("old")
+        run.path.write_bytes(b"kept once\n")
+        done = run.finished()
+        run.path.unlink()
+        agent.publish(done)
+        await until(pilot, lambda: any("the file is gone: " in row for row in pane_rows(app.board.raw)))
+        assert "kept once" in screen_text(app)

@@ -14,7 +14,7 @@ from agentclip.config import Settings
 from agentclip.model.replay import ReplayModel
 from agentclip.ui.app import ChatApp
 from agentclip.ui.options import ScreenOptions
-from tests.ui.screens import pane_rows, screen_text, until
+from tests.ui.screens import pane_rows, screen_text, send, until
 
 WIDE = (140, 40)
 
@@ -39,7 +39,7 @@ async def test_a_turn_of_twenty_commands_and_what_resume_brings_back(tmp_path: P
         {"text": "**done**"},
     ]
     async with talking(tmp_path, replies) as app, app.run_test(size=WIDE) as pilot:
-        await pilot.press(*"go", "enter")
+        await send(pilot, "go")
         await until(pilot, lambda: "done" in screen_text(app) and " idle " in screen_text(app))
         assert pane_rows(app.board.raw) == ["= out-19", "! err-19"]
         chat, raw, model = (pane_rows(pane) for pane in app.board.panes.values())
@@ -47,7 +47,7 @@ async def test_a_turn_of_twenty_commands_and_what_resume_brings_back(tmp_path: P
     async with talking(tmp_path, [{"text": "welcome back"}], session_id) as app, app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: bool(pane_rows(app.board.model)))
         assert [pane_rows(pane) for pane in app.board.panes.values()] == [chat, raw, model]
-        await pilot.press(*"again", "enter")
+        await send(pilot, "again")
         await until(pilot, lambda: "welcome back" in screen_text(app))
 
 
@@ -56,12 +56,12 @@ async def test_escape_ends_a_command_and_the_next_prompt_works(tmp_path: Path) -
         talking(tmp_path, [calls("echo begun; sleep 100 & sleep 100; wait"), {"text": "next one"}]) as app,
         app.run_test(size=WIDE) as pilot,
     ):
-        await pilot.press(*"go", "enter")
+        await send(pilot, "go")
         await until(pilot, lambda: pane_rows(app.board.raw) == ["  begun"])
         await pilot.press("escape")
         await until(pilot, lambda: " idle " in screen_text(app))
         assert "cancelled 130" in screen_text(app)
-        await pilot.press(*"more", "enter")
+        await send(pilot, "more")
         await until(pilot, lambda: "next one" in screen_text(app))
 
 
@@ -70,9 +70,9 @@ async def test_a_message_typed_while_a_command_runs_waits_and_is_folded_in(tmp_p
         talking(tmp_path, [calls("until test -e go; do sleep 0.05; done"), {"text": "seen"}]) as app,
         app.run_test(size=WIDE) as pilot,
     ):
-        await pilot.press(*"first", "enter")
+        await send(pilot, "first")
         await until(pilot, lambda: "running" in screen_text(app))
-        await pilot.press(*"second", "enter")
+        await send(pilot, "second")
         await until(pilot, lambda: '1 queued: "second"' in screen_text(app))
         (tmp_path / "go").touch()
         await until(pilot, lambda: "seen" in screen_text(app))
@@ -82,7 +82,7 @@ async def test_a_message_typed_while_a_command_runs_waits_and_is_folded_in(tmp_p
 
 async def test_a_line_of_the_person_runs_through_both_layers(tmp_path: Path) -> None:
     async with talking(tmp_path, [{"text": "unused"}]) as app, app.run_test(size=WIDE) as pilot:
-        await pilot.press(*"!seq 3 | wc -l; nonesuch", "enter")
+        await send(pilot, "!seq 3 | wc -l; nonesuch")
         await until(pilot, lambda: "exit:127" in screen_text(app))
         assert pane_rows(app.board.raw)[0] == "= 3"
         assert "▸  1 ! seq 3 | wc -l; nonesuch" in screen_text(app)
@@ -92,6 +92,6 @@ async def test_a_line_of_the_person_runs_through_both_layers(tmp_path: Path) -> 
 async def test_output_is_shown_to_the_letter(tmp_path: Path, line: str) -> None:
     shown = line.replace("\\033", "␛").replace("\\007", "␇")
     async with talking(tmp_path, [calls(f"printf '{line}\\n'"), {"text": line}]) as app, app.run_test(size=WIDE) as pilot:
-        await pilot.press(*"go", "enter")
+        await send(pilot, "go")
         await until(pilot, lambda: " idle " in screen_text(app) and bool(pane_rows(app.board.raw)))
         assert pane_rows(app.board.raw)[0][2:] == shown

@@ -23,7 +23,7 @@ def expected(data: bytes) -> list[bytes]:
     return lines[:-1] if lines[-1] == b"" else lines
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(PIECES, max_size=30), st.binary(max_size=3), st.integers(1, 40_000), st.data())
 def test_lines_and_offsets_agree_with_the_file(pieces: list[bytes], tail: bytes, budget: int, choose: st.DataObject) -> None:
     data = b"".join(piece + b"\n" for piece in pieces) + tail

@@ -29,6 +29,19 @@ class Spool:
         return read(self.rows)
 
 
+def test_a_file_that_is_gone_is_named_and_nothing_is_waited_for(tmp_path: Path) -> None:
+    rows = SpoolRows(SpoolIndex(str(tmp_path / "cmd-1.txt")))
+    (tmp_path / "cmd-1.0.err").write_text("e1\n")
+    rows.grew(None, str(tmp_path / "cmd-1.txt"), 9)
+    rows.grew(0, str(tmp_path / "cmd-1.0.err"), 3)
+    assert not rows.advance(100)
+    assert rows.lost == str(tmp_path / "cmd-1.txt")
+    assert read(rows) == ["! e1"]
+    (tmp_path / "cmd-1.txt").write_text("one\ntwo\nx")
+    assert not rows.advance(100)
+    assert rows.lost is None
+
+
 def read(rows: SpoolRows) -> list[str]:
     found = rows.read(0, rows.total + 5)
     assert len(found) == rows.total
