@@ -5,14 +5,18 @@ Never a 400 that is our fault, never a finished message or command lost. A failu
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentclip.events import AssistantReplied, CommandFinished
+from agentclip.shell.descendants import own_children
 from tests.agent.crasher import DirectModel, Options
 from tests.agent.scripted import ScriptedModel, reply
 from tests.agent.test_broken_calls import AS_TEXT, BROKEN, NAMES
@@ -78,6 +82,7 @@ def random_cancels(dice: random.Random) -> tuple[float | None, ...]:
 async def session_of(seed: int, folder: Path) -> None:
     """A session that is killed, resumed and killed again, and must answer in the end."""
     dice = random.Random(seed)
+    before = own_children()
     name: str | None = None
     said: list[str] = []
     with FakeModel(random_replies(dice)) as server:
@@ -87,6 +92,7 @@ async def session_of(seed: int, folder: Path) -> None:
             with crash(options) as process:
                 assert process.stdout is not None
                 first, *more = process.stdout.read().split("\n")
+            continue_the_stopped(own_children() - before)
             said += more
             name = first if (folder / "sessions" / first).is_dir() else None
     assert our_violations(server) == []
@@ -100,6 +106,13 @@ async def session_of(seed: int, folder: Path) -> None:
     async with bench(folder, ScriptedModel([reply("", "echo fine"), reply("pong again")]), resume=name) as it:
         assert_nothing_lost(said, [recorded.event for recorded in it.agent.history()])
         await asked(it, "ping again", "pong again")
+
+
+def continue_the_stopped(orphans: Iterable[int]) -> None:
+    """A kill between the SIGSTOP and the SIGKILL of the ladder leaves a stopped process, which comes to us."""
+    for pid in orphans:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 def our_violations(server: FakeModel) -> list[str]:
