@@ -69,8 +69,8 @@ class SpoolRows:
 
     @property
     def complete(self) -> bool:
-        """Whether everything known is indexed."""
-        return all(self._index(stage).size >= size for stage, size in self._sizes.items())
+        """Whether everything known is indexed, as far as it is there."""
+        return all(stage in self._lost or self._index(stage).size >= size for stage, size in self._sizes.items())
 
     def grew(self, stage: int | None, path: str, size: int) -> None:
         """A stream has this size now."""
