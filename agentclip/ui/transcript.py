@@ -21,6 +21,7 @@ from agentclip.ui.pane import Pane
 from agentclip.ui.session_state import SessionState
 from agentclip.ui.themes import Ink
 from agentclip.ui.transcript_items import Item, RunItem
+from agentclip.ui.wrap import Row
 
 KEPT_ITEMS = 400
 """Items whose rows are kept."""
@@ -29,7 +30,7 @@ KEPT_ITEMS = 400
 @dataclass(slots=True)
 class _Made:
     revision: int
-    strips: list[Strip]
+    rows: list[Row]
 
 
 class Transcript(Pane):
@@ -67,9 +68,9 @@ class Transcript(Pane):
         """The row of the item that is there."""
         index = self._heights.at(row)
         item = self._state.items[index]
-        strips = self._strips(item)
+        rows = self._rows(item)
         inside = row - self._heights.start(index)
-        strip = strips[inside] if inside < len(strips) else Strip([], 0)
+        strip = Strip(rows[inside] if inside < len(rows) else [])
         if isinstance(item, RunItem) and item.run and item.run.number == self.chosen and inside == item.lead:
             background = Style(bgcolor=self.ink.theme.color("selected-bg").rich_color)
             return strip.extend_cell_length(self.columns).apply_style(background)
@@ -127,15 +128,15 @@ class Transcript(Pane):
         """Expand or collapse the chosen run, else the newest."""
         self.post_message(self.RunChosen(None))
 
-    def _strips(self, item: Item) -> list[Strip]:
+    def _rows(self, item: Item) -> list[Row]:
         made = self._made.get(item)
         if made is None or made.revision != item.revision:
-            made = _Made(item.revision, [Strip(row) for row in item.rows(self.columns, self.ink)])
+            made = _Made(item.revision, item.rows(self.columns, self.ink))
             self._made[item] = made
             if len(self._made) > KEPT_ITEMS:
                 self._made.popitem(last=False)
         self._made.move_to_end(item)
-        return made.strips
+        return made.rows
 
     def _rebuild(self) -> None:
         anchor, inside = self._anchor()
@@ -182,7 +183,7 @@ class Transcript(Pane):
         item = self._state.items[index]
         if item not in self._exact:
             self._exact.add(item)
-            height = len(self._strips(item))
+            height = len(self._rows(item))
             if height != self._heights[index]:
                 self._heights.replace(index, height)
         return self._heights[index]

@@ -11,7 +11,6 @@ from textual.selection import Selection
 from agentclip.messages import Image
 from agentclip.results import LineFate, LineRange, Presented
 from agentclip.ui.heights import Heights
-from agentclip.ui.layout import PaneName
 from tests.ui.screens import drawn, make_app, pane_rows, screen_text, until
 from tests.ui.scripted import ScriptedAgent
 
@@ -165,14 +164,18 @@ async def test_selected_rows_are_copied_without_their_signs(agent: ScriptedAgent
         assert agent.calls == []
 
 
-async def test_a_spool_that_vanished_is_an_empty_pane(agent: ScriptedAgent) -> None:
+async def test_text_is_selected_with_the_mouse_and_copied(agent: ScriptedAgent) -> None:
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
-        run = agent.run("seq", numbered(0, 5))
-        run.path.unlink()
-        await pilot.press("alt+up")
-        await pilot.pause(0.2)
-        assert app.board.arrangement.panes == set(PaneName)
+        agent.say("first line\n\nsecond 中文 line")
+        agent.run("seq", numbered(0, 5))
+        await drawn(pilot)
+        await pilot.mouse_down("#chat", offset=(1, 1))
+        await pilot.hover("#chat", offset=(12, 3))
+        await pilot.mouse_up("#chat", offset=(12, 3))
+        await pilot.press("ctrl+c")
+        assert app.clipboard.startswith("first line\n\nsecond 中")
+        assert "copied" in screen_text(app)
 
 
 @pytest.mark.parametrize("seed", range(5))
