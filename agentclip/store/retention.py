@@ -67,7 +67,7 @@ class Swept:
     """False when time was up before all was removed; the next sweep goes on."""
 
 
-def sweep_if_due(state_dir: Path, keep: Keep, now_s: float | None = None) -> Swept | None:
+def sweep_if_due(state_dir: Path, keep: Keep, now_s: float | None = None, max_seconds: float = MAX_SECONDS) -> Swept | None:
     """Sweep the state folder unless that was done within the hour; None when it was, or there is nothing yet."""
     now_s = time.time() if now_s is None else now_s
     stamp = state_dir / _STAMP_NAME
@@ -81,7 +81,7 @@ def sweep_if_due(state_dir: Path, keep: Keep, now_s: float | None = None) -> Swe
         # Before the work, so that two programs that end together do not both do it.
         with open(os.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb"):
             os.utime(stamp, (now_s, now_s))
-        swept = sweep(state_dir / "sessions", state_dir / "exec", keep, now_s)
+        swept = sweep(state_dir / "sessions", state_dir / "exec", keep, now_s, max_seconds)
         if not swept.finished:
             os.utime(stamp, (0, 0))
     except OSError as error:
@@ -90,13 +90,13 @@ def sweep_if_due(state_dir: Path, keep: Keep, now_s: float | None = None) -> Swe
     return swept
 
 
-def sweep(sessions_dir: Path, exec_dir: Path, keep: Keep, now_s: float) -> Swept:
+def sweep(sessions_dir: Path, exec_dir: Path, keep: Keep, now_s: float, max_seconds: float = MAX_SECONDS) -> Swept:
     """Remove what is too old, then the oldest until the rest fits. Another program's open folders count but stay."""
     units = sorted([*_session_units(sessions_dir), *_exec_units(exec_dir)], key=lambda unit: unit.changed_s)
     left = sum(unit.size for unit in units)
     oldest_s = now_s - keep.days * 86400 if keep.days else float("-inf")
     limit = keep.total_mb * 1024 * 1024 if keep.total_mb else float("inf")
-    until = time.monotonic() + MAX_SECONDS
+    until = time.monotonic() + max_seconds
     removed = freed = 0
     for unit in units:
         if unit.changed_s >= oldest_s and left <= limit:
