@@ -185,8 +185,10 @@ def unknown_command_line(word: str, table: CommandTable, programs: Iterable[str]
 
 
 def near_words(word: str, table: CommandTable, programs: Iterable[str] = ()) -> tuple[str, ...]:
-    """Up to three words that can be run and look like `word`, best first."""
-    return table.nearest(word, tuple(dict.fromkeys((*table.names(), *EVERYWHERE, *programs))))
+    """Up to three words that can be run and look like `word`: our own first, then the best."""
+    ours = table.names()
+    near = table.nearest(word, tuple(dict.fromkeys((*ours, *EVERYWHERE, *programs))))
+    return tuple(sorted(near, key=lambda name: name not in ours))
 
 
 def unknown_command(word: str, table: CommandTable, programs: Iterable[str] = ()) -> CommandFailure:
@@ -194,7 +196,8 @@ def unknown_command(word: str, table: CommandTable, programs: Iterable[str] = ()
     near = near_words(word, table, programs)
     code = ErrorCode.UNKNOWN_COMMAND
     hint = f"help {near[0]}" if near else code.hint
-    return CommandFailure(_cut(word), code, f"unknown command: {_cut(word)}", hint, _cut(word), {"near": " ".join(near)})
+    details: dict[str, str | int] = {"near": " ".join(near)} if near else {}
+    return CommandFailure(_cut(word), code, f"unknown command: {_cut(word)}", hint, _cut(word), details)
 
 
 def _cut(word: str) -> str:

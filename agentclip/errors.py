@@ -83,6 +83,13 @@ class ErrorCode(StrEnum):
     TIMEOUT = ("TIMEOUT", 124, "timeout", "the time limit was reached", "narrow the command, or raise timeout_s")
     NOT_EXECUTABLE = ("NOT_EXECUTABLE", 126, "environment", "the file is there but cannot be run", "ls -l")
     UNKNOWN_COMMAND = ("UNKNOWN_COMMAND", 127, "environment", "neither a command nor a program", "help")
+    OUTPUT_LIMIT = (
+        "OUTPUT_LIMIT",
+        153,
+        "signal",
+        "the output reached its limit; what came is kept",
+        "narrow the command, or send its output to a file",
+    )
     CANCELLED = ("CANCELLED", 130, "signal", "it was cancelled", "run it again when it is wanted")
 
 

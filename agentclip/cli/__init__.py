@@ -10,13 +10,17 @@ from collections.abc import Mapping, Sequence
 import click
 
 from agentclip import __version__
-from agentclip.errors import AgentclipError
+from agentclip.cli.document import refusal
+from agentclip.cli.output import say_json
+from agentclip.errors import AgentclipError, ErrorCode
 
 COMMANDS = {
     "chat": "agentclip.cli.chat:command",
     "config": "agentclip.cli.settings:command",
     "demo": "agentclip.cli.demo:command",
+    "errors": "agentclip.cli.errors:command",
     "exec": "agentclip.cli.execute:command",
+    "models": "agentclip.cli.models:command",
     "run": "agentclip.cli.run:command",
     "sessions": "agentclip.cli.sessions:command",
 }
@@ -64,14 +68,24 @@ def main(argv: Sequence[str] | None = None, keys: Mapping[str, str] | None = Non
     except click.Abort:
         return 130
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        hint = f"agentclip {arguments[0]} --help" if arguments[:1] and arguments[0] in COMMANDS else "agentclip --help"
+        return _refused(AgentclipError(error.format_message(), hint=hint, code=ErrorCode.USAGE), arguments, error)
     except AgentclipError as error:
-        click.echo(f"agentclip: {error}", err=True)
-        return error.code.exit_status
+        return _refused(error, arguments)
     except KeyboardInterrupt:
         return 130
     return status if isinstance(status, int) else 0
+
+
+def _refused(error: AgentclipError, arguments: Sequence[str], usage: click.ClickException | None = None) -> int:
+    """Say why nothing ran: to a person, or with `--json` as the one document."""
+    if "--json" in arguments:
+        say_json(refusal(error))
+    elif usage is not None:
+        usage.show()
+    else:
+        click.echo(f"agentclip: {error}", err=True)
+    return error.code.exit_status if usage is None else usage.exit_code
 
 
 def with_default_command(arguments: Sequence[str]) -> list[str]:

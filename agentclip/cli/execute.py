@@ -14,10 +14,12 @@ from pathlib import Path
 import click
 
 from agentclip import config, runtime
+from agentclip.cli.document import document, refusal
 from agentclip.cli.options import environment_with_keys
 from agentclip.cli.output import say, say_json
-from agentclip.errors import CommandError, category_of
-from agentclip.results import Chain, ChainResult, Presented, Stage, StageResult, StreamFile
+from agentclip.cli.size import as_document, size_of, table
+from agentclip.errors import CommandError
+from agentclip.results import Chain, Stage
 from agentclip.shell.jobs import Job
 from agentclip.shell.state import command_environment
 
@@ -29,6 +31,7 @@ from agentclip.shell.state import command_environment
 @click.option("--dry-run", is_flag=True, help="Show the plan; run nothing.")
 @click.option("--file", "file", metavar="F", help="Read the line from a file, - for stdin.")
 @click.option("--timeout", "timeout_s", type=click.IntRange(1), metavar="S", help="Time limit in seconds.")
+@click.option("--stats", is_flag=True, help="Show what the line costs the model's context: bytes and estimated tokens.")
 @click.option("--print-tool-description", is_flag=True, help="Print what the model is told about its tool.")
 def command(
     line: str | None,
@@ -37,6 +40,7 @@ def command(
     dry_run: bool,
     file: str | None,
     timeout_s: int | None,
+    stats: bool,
     print_tool_description: bool,
 ) -> int:
     """Run one LINE without any model and show exactly what the model would read."""
@@ -51,6 +55,8 @@ def command(
     with runtime.lines(settings, environment, name_survivors) as runner:
         if dry_run:
             return _show_plan(runner.executor.plan(source), as_json=as_json)
+        if stats:
+            return _stats(runner, source, as_json=as_json)
         return _run(runner, source, as_json=as_json)
 
 
@@ -112,76 +118,43 @@ def _on_signals(run: runtime.Stoppable) -> None:
 
 
 def _run(runner: runtime.Lines, source: str, *, as_json: bool) -> int:
+    warnings = runner.executor.table.warnings
+    if not as_json:
+        for warning in warnings:
+            click.echo(f"agentclip: {warning}", err=True)
     try:
         result, shown = runner.run(source, _on_signals)
     except CommandError as error:
         return _refused(error, as_json=as_json)
     if as_json:
-        say_json(_document(result, shown, runner.limits.bytes))
+        say_json(document(result, shown, runner.limits.bytes, warnings))
     else:
         say(shown.text)
     return result.status & 255
 
 
+def _stats(runner: runtime.Lines, source: str, *, as_json: bool) -> int:
+    """What the line costs the model's context."""
+    result, shown = runner.run(source, _on_signals)
+    raw = [result.stdout, *(stage.stderr for stage in result.stages if stage.stderr is not None)]
+    rows = {
+        "tool description": size_of(runtime.tool_description().encode()),
+        "raw output": size_of(b"".join(Path(file.path).read_bytes()[: file.size] for file in raw)),
+        "presented": size_of(shown.text.encode()),
+    }
+    if as_json:
+        say_json({"ok": True, "exit_code": 0, "class": "ok", **as_document(rows)})
+    else:
+        say(table(rows))
+    return 0
+
+
 def _refused(error: CommandError, *, as_json: bool) -> int:
     if as_json:
-        say_json(failure(error))
+        say_json(refusal(error))
     else:
         say(f"{error.line('run')}\n[exit:{error.code.exit_status} | 0ms]")
     return error.code.exit_status
-
-
-def failure(error: CommandError) -> dict[str, object]:
-    """The document of a line that never ran."""
-    return {
-        "ok": False,
-        "exit_code": error.code.exit_status,
-        "class": error.code.category,
-        "ran": False,
-        "error": {
-            "code": error.code.value,
-            "message": error.message,
-            "hint": error.hint,
-            "retryable": error.code.category == "retry",
-            "details": {},
-        },
-    }
-
-
-def _document(result: ChainResult, shown: Presented, max_bytes: int) -> dict[str, object]:
-    error_files = [stage.stderr for stage in result.stages if stage.stderr is not None]
-    return {
-        "ok": result.status == 0,
-        "exit_code": result.status,
-        "class": category_of(result.status),
-        "ran": True,
-        "stdout": _text([result.stdout], max_bytes),
-        "stderr": _text(error_files, max_bytes),
-        "presented": shown.text,
-        "duration_ms": round(result.duration_s * 1000),
-        "ended": result.ended.value,
-        "stages": [_stage_row(stage) for stage in result.stages],
-        "artifacts": [],
-        "facts": {},
-        "warnings": [{"code": "NOTE", "message": note} for note in result.notes],
-        "truncated": result.stdout.size > max_bytes,
-        "spool": result.stdout.path,
-        "images": [dataclasses.asdict(image) for image in result.images],
-        "jobs": [dataclasses.asdict(job) for job in result.jobs],
-    }
-
-
-def _stage_row(stage: StageResult) -> dict[str, object]:
-    row = dataclasses.asdict(stage)
-    return {**row, "kind": str(row["kind"])}
-
-
-def _text(files: list[StreamFile], max_bytes: int) -> str:
-    data = b""
-    for file in files:
-        with open(file.path, "rb") as stream:
-            data += stream.read(min(file.size, max_bytes - len(data)))
-    return data.decode("utf-8", "replace")
 
 
 def _show_plan(chain: Chain, *, as_json: bool) -> int:

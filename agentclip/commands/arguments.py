@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from agentclip.command import Declaration, Parameter
 from agentclip.commands.usage import flag_names, usage_line
-from agentclip.errors import CommandError, ErrorCode
+from agentclip.errors import CommandError, ErrorCode, ErrorContext
 
 HELP = "--help"
 
@@ -86,6 +86,7 @@ def parse(declaration: Declaration, words: Sequence[str]) -> Arguments:
             f"unexpected argument {shown(positionals[0])}, usage: {usage_line(declaration)}",
             hint=f"{declaration.name} {HELP}",
             code=ErrorCode.USAGE,
+            about=ErrorContext(positionals[0]),
         )
     if any(parameter.required and parameter.name not in given for parameter in declaration.parameters):
         raise usage_error(declaration)
@@ -96,7 +97,8 @@ def usage_error(declaration: Declaration) -> CommandError:
     """Levels 1 and 2 of help, in the form of the seed: `[error] memory: usage: memory search <query> [-t topic_id]`."""
     program = declaration.name.partition(" ")[0]
     usage = usage_line(declaration)
-    return CommandError(f"usage: {usage}", text=f"{program}: usage: {usage}", code=ErrorCode.USAGE)
+    hint = f"{declaration.name} {HELP}"
+    return CommandError(f"usage: {usage}", hint=hint, text=f"{program}: usage: {usage}", code=ErrorCode.USAGE)
 
 
 def shown(word: str) -> str:
@@ -161,10 +163,11 @@ class _Reader:
         flags = (*self._flags, HELP)
         near = difflib.get_close_matches(name[:_SHOWN], flags, n=1, cutoff=0.5)
         nearest = f"nearest: {near[0]}; " if near else ""
-        return self._error(f"unknown flag {name[:_SHOWN]}; {nearest}flags: {', '.join(flags)}", ErrorCode.UNKNOWN_FLAG)
+        message = f"unknown flag {name[:_SHOWN]}; {nearest}flags: {', '.join(flags)}"
+        return self._error(message, ErrorCode.UNKNOWN_FLAG, name)
 
-    def _error(self, message: str, code: ErrorCode) -> CommandError:
-        return CommandError(message, hint=f"{self._declaration.name} {HELP}", code=code)
+    def _error(self, message: str, code: ErrorCode, given: str = "") -> CommandError:
+        return CommandError(message, hint=f"{self._declaration.name} {HELP}", code=code, about=ErrorContext(given))
 
 
 def _default(declaration: Declaration, parameter: Parameter) -> Value | None:
@@ -177,13 +180,13 @@ def _converted(declaration: Declaration, parameter: Parameter, value: str) -> Va
         return value
     hint = f"{declaration.name} {HELP}"
     if not _INTEGER.fullmatch(value):
-        raise CommandError(f"{parameter.name} must be an integer, got {shown(value)}", hint=hint, code=ErrorCode.INVALID_TYPE)
+        message = f"{parameter.name} must be an integer, got {shown(value)}"
+        raise CommandError(message, hint=hint, code=ErrorCode.INVALID_TYPE, about=ErrorContext(value))
     number = int(value)
     low, high = parameter.minimum, parameter.maximum
     if (low is not None and number < low) or (high is not None and number > high):
-        raise CommandError(
-            f"{parameter.name} is {number}, allowed: {_range(low, high)}", hint=hint, code=ErrorCode.INVALID_VALUE
-        )
+        message = f"{parameter.name} is {number}, allowed: {_range(low, high)}"
+        raise CommandError(message, hint=hint, code=ErrorCode.INVALID_VALUE, about=ErrorContext(value))
     return number
 
 

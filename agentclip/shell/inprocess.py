@@ -105,6 +105,8 @@ def _guarded(command: Command, argv: Sequence[str], io: CommandIO) -> CommandEnd
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _say(io, CommandError(f"{name}{os.strerror(error.errno or 0)}", hint=f"{argv[0]} --help"), argv[0])
+    except SystemExit as stop:
+        return CommandEnd(stop.code if isinstance(stop.code, int) else int(stop.code is not None))
     except Exception as error:  # noqa: BLE001  named boundary 1: a command's bug is an exit status, never our crash
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(place.filename)}:{place.lineno}"

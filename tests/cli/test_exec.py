@@ -52,7 +52,7 @@ def test_an_unknown_command_is_127_and_names_others(tmp_path: Path) -> None:
 def test_a_bare_group_shows_its_usage(tmp_path: Path) -> None:
     done = agentclip("exec", "topic", cwd=tmp_path)
     assert done.returncode == 2
-    assert b"[error] topic: usage: topic list|info|run" in done.stdout
+    assert b"[error] topic: usage: topic list|info|runs|run|search|rename" in done.stdout
 
 
 def test_a_picture_through_cat_names_the_command_that_shows_it(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from agentclip.commands.topic import TopicCommand, TopicFacts, TopicRun, Topics
+from agentclip.commands.topic import TopicCommand, TopicFacts, TopicMatch, TopicRun, Topics
 from agentclip.errors import ErrorCode, SessionError
 from agentclip.results import StreamFile
 from tests.commands.calls import Desk, Outcome
@@ -48,6 +48,19 @@ class Folder:
     def runs(self, topic: str) -> Sequence[TopicRun]:
         runs = json.loads((self.path / f"{topic}.json").read_text())["runs"]
         return tuple(TopicRun(**{**run, "stdout": run["stdout"] and StreamFile(*run["stdout"])}) for run in runs)
+
+    def search(self, words: Sequence[str], stop: Callable[[], None]) -> Iterator[TopicMatch]:
+        for facts in self.list(None):
+            for run in self.runs(facts.id):
+                stop()
+                if all(word.lower() in run.command.lower() for word in words):
+                    yield TopicMatch(facts.id, facts.updated_s, f"run {run.number}", run.command)
+
+    def rename(self, topic: str, title: str) -> str:
+        fields = json.loads((self.path / f"{topic}.json").read_text())
+        fields["facts"]["title"] = title
+        (self.path / f"{topic}.json").write_text(json.dumps(fields))
+        return title
 
 
 _: type[Topics] = Folder
@@ -160,3 +173,41 @@ def test_a_raw_file_that_vanished_is_an_error_and_no_crash(desk: Desk, filled: F
     outcome = topic(desk, filled, "run", "ab-2", "2", "--raw")
     assert outcome.status == ErrorCode.FAILED.exit_status
     assert "No such file or directory" in outcome.error
+
+
+def test_runs_are_listed_one_per_line(desk: Desk, filled: Folder) -> None:
+    assert topic(desk, filled, "runs", "ab").text == "1\texit:0\tls\n2\texit:1\tcat log\n3\tnever ended\tsleep 9\n"
+    assert topic(desk, filled, "runs", "ab", "-n", "1").text == "3\tnever ended\tsleep 9\n"
+    nothing = topic(desk, filled, "runs", "aa")
+    assert (nothing.status, nothing.out, nothing.error) == (0, b"", "nothing ran in aa-1 yet")
+
+
+def test_what_is_found_is_one_line_with_the_word_in_it(desk: Desk, topics: Folder) -> None:
+    command = "x" * 500 + " Needle\n" + "y" * 500
+    topics.save(Facts("aa", "", "/"), {"number": 1, "command": command, "status": 0, "shown": "", "stdout": None})
+    (line,) = topic(desk, topics, "search", "needle").text.splitlines()
+    fields = line.split("\t")
+    assert (fields[0], fields[2]) == ("aa", "run 1")
+    assert "Needle" in fields[3]
+    assert len(fields[3]) < 170
+
+
+def test_a_search_stops_at_its_limit_without_reading_on(desk: Desk, topics: Folder) -> None:
+    runs = [{"number": n, "command": f"echo {n}", "status": 0, "shown": "", "stdout": None} for n in range(1, 41)]
+    topics.save(Facts("aa", "", "/"), *runs)
+    outcome = topic(desk, topics, "search", "echo", "-n", "3")
+    assert len(outcome.text.splitlines()) == 3
+    assert outcome.error == "there is more: topic search -n 30 echo"
+    assert topic(desk, topics, "search", "echo", "-n", "40").err == b""
+
+
+def test_a_search_that_finds_nothing_is_a_finding(desk: Desk, filled: Folder) -> None:
+    outcome = topic(desk, filled, "search", "no", "such thing")
+    assert (outcome.status, outcome.out) == (1, b"")
+    assert outcome.error == "[error] topic: no conversation holds no 'such thing' (NOT_FOUND). Use: topic list"
+
+
+def test_a_conversation_gets_another_title(desk: Desk, filled: Folder) -> None:
+    assert topic(desk, filled, "rename", "ab", "Errors of May").text == "ab-2 is now: Errors of May\n"
+    assert filled.info("ab-2").title == "Errors of May"
+    assert topic(desk, filled, "rename", "zz", "x").error.endswith("(SESSION_NOT_FOUND). Use: topic list")
