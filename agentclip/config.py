@@ -19,7 +19,7 @@ from agentclip import paths
 from agentclip.errors import ConfigError
 
 PREFIX = "AGENTCLIP_"
-Value = str | int | bool | tuple[str, ...] | None
+Value = str | int | float | bool | tuple[str, ...] | None
 
 
 def _setting(key: str, default: Value, doc: str, *, minimum: int | None = None, project: bool = True) -> Any:
@@ -33,9 +33,24 @@ class Settings:
     model: str | None = _setting("model.name", None, "Model to talk to, or replay:FILE", project=False)
     api_base: str | None = _setting("model.api_base", None, "Address of an OpenAI-compatible endpoint", project=False)
     api_key_env: str | None = _setting("model.api_key_env", None, "Variable that holds the key", project=False)
+    api_key_file: str | None = _setting(
+        "model.api_key_file", None, "File of mode 600 that holds the key; only the provider's process reads it", project=False
+    )
+    provider: str | None = _setting(
+        "model.provider", None, "direct or litellm; left out, the one that fits the endpoint", project=False
+    )
+    tool_protocol: str = _setting("model.tool_protocol", "native", "native, or text for a model without tool calling")
+    images: bool = _setting("model.images", True, "false: the model takes text only")  # noqa: FBT003  as stream
+    context_window: int = _setting("model.context_window", 0, "Tokens the model may read; 0 to find it out", minimum=0)
+    prices: tuple[str, ...] = _setting(
+        "model.prices", (), "US dollars per million tokens: input=0.25, output=2, cached=0.025", project=False
+    )
     stream: bool = _setting("model.stream", True, "Stream replies")  # noqa: FBT003  a declaration, read by keyword below
     stall_s: int = _setting("model.stall_s", 120, "Seconds without a byte before a request is given up", minimum=1)
     max_steps: int = _setting("agent.max_steps", 0, "Model calls in one turn; 0 for no limit", minimum=0)
+    max_tokens: int = _setting("agent.max_tokens", 0, "Tokens of one turn, in and out; 0 for no limit", minimum=0)
+    max_cost_usd: float = _setting("agent.max_cost_usd", 0.0, "US dollars of one turn; 0 for no limit", minimum=0)
+    max_time_s: int = _setting("agent.max_time_s", 0, "Seconds of one turn; 0 for no limit", minimum=0)
     timeout_s: int = _setting("run.timeout_s", 120, "Time limit of a command that names none", minimum=1)
     max_timeout_s: int = _setting("run.max_timeout_s", 3600, "Highest timeout_s the model may ask for", minimum=1)
     spool_limit_mb: int = _setting("run.spool_limit_mb", 256, "Output kept of one stream of one run", minimum=1)
@@ -89,7 +104,7 @@ def load(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, Value]) -> S
 
 
 def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    return "--" + re.sub(r"_(s|usd)$", "", name).replace("_", "-")
 
 
 def _read_file(path: Path, known: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
@@ -137,19 +152,21 @@ def _parsed(setting: dataclasses.Field[Any], text: str) -> Value:
         return _BOOLEANS[text.lower()]
     if kind is int and re.fullmatch(r"-?\d+", text):
         return int(text)
+    if kind is float and re.fullmatch(r"-?\d+(\.\d+)?", text):
+        return float(text)
     if kind is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     return text
 
 
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-_ALLOWED = {str: "a text in quotes", int: "a whole number", bool: "true or false", tuple: "a list of texts"}
+_ALLOWED = {str: "a text in quotes", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of texts"}
 
 
 def _kind(setting: dataclasses.Field[Any]) -> type:
     hint = get_type_hints(Settings)[setting.name]
-    if hint in (str, int, bool):
-        return hint  # type: ignore[no-any-return]  # one of the three
+    if hint in (str, int, float, bool):
+        return hint  # type: ignore[no-any-return]  # one of the four
     return str if str in get_args(hint) and type(None) in get_args(hint) else tuple
 
 
@@ -157,6 +174,8 @@ def _checked(setting: dataclasses.Field[Any], value: Any, place: str) -> Value:
     kind, minimum = _kind(setting), setting.metadata["minimum"]
     if kind is tuple and isinstance(value, list | tuple):
         value = tuple(value)
+    if kind is float and type(value) is int:
+        value = float(value)
     right = type(value) is kind and (not isinstance(value, tuple) or all(isinstance(part, str) for part in value))
     if not right or (minimum is not None and value < minimum):
         bound = f", {minimum} or more" if minimum is not None else ""

@@ -143,6 +143,9 @@ def _options(settings: Settings) -> AgentOptions:
         timeout_s=settings.timeout_s,
         max_timeout_s=settings.max_timeout_s,
         max_steps=settings.max_steps or None,
+        max_tokens=settings.max_tokens or None,
+        max_cost_usd=settings.max_cost_usd or None,
+        max_time_s=settings.max_time_s or None,
     )
 
 

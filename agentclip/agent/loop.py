@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from agentclip.agent.budget import Budget
 from agentclip.agent.context import NOT_RUN, check, message_of, with_sound_ids
 from agentclip.agent.options import AgentOptions
 from agentclip.agent.prompt import Instructions
@@ -75,6 +76,7 @@ class Agent:
         self._call_ids: set[str] = set()
         self._usage = Usage(0, 0, 0, 0.0)
         self._told_repairs: set[str] = set()
+        self._budget = Budget(options)
         self._running = self._stopping = self._closed = False
         self._waiting_on: asyncio.Task[object] | None = None
         self._wake = asyncio.Event()
@@ -207,15 +209,17 @@ class Agent:
             self._tell(start)
             self._tell(end := _failed(error))
             return end
-        end = await self._steps()
+        self._budget = Budget(self._options)
+        with self._budget.clock(self.cancel):
+            end = self._budget.after_cancel(await self._steps())
         self._record(end)
         return end
 
     async def _steps(self) -> TurnFinished:
-        steps = advice = 0
-        while self._options.max_steps is None or steps < self._options.max_steps:
+        advice = 0
+        while (end := self._budget.end()) is None:
             self._fold()
-            steps += 1
+            self._budget.steps += 1
             reply = await self._reply()
             if isinstance(reply, TurnFinished):
                 return reply
@@ -230,7 +234,7 @@ class Agent:
                 return _answered(reply, fault)
             advice += 1
             self._record(Advised(UserMessage(fault.advice), f"{fault.reason}: asked again ({advice} of {MAX_ADVICE})"))
-        return TurnFinished(TurnEnd.LIMIT, f"stopped after {steps} steps, the limit of a turn (max_steps)", ErrorCode.BUDGET)
+        return end
 
     def _fold(self) -> None:
         """Messages typed meanwhile join in, up to the first `!` line: the order of what the person typed stays."""
@@ -263,6 +267,7 @@ class Agent:
 
     def _accept(self, reply: Reply) -> AssistantMessage:
         message = with_sound_ids(reply.message, self._call_ids)
+        self._budget.add(reply.usage)
         if message.tool_calls or message.text.strip():
             self._record(AssistantReplied(message, reply.usage))
         for note in reply.notes:

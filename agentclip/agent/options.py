@@ -18,6 +18,12 @@ class AgentOptions:
     """The highest `timeout_s` a call may ask for."""
     max_steps: int | None = None
     """Model calls in one turn; None for no limit."""
+    max_tokens: int | None = None
+    """Input and output tokens of one turn as the provider counts them; None for no limit."""
+    max_cost_usd: float | None = None
+    """None for no limit."""
+    max_time_s: float | None = None
+    """Wall clock of one turn, from its prompt; None for no limit. What runs when it is over is cancelled."""
     max_retries: int = 3
     """How often one reply is asked for again after a rate limit, a server error or a lost connection."""
     max_retry_wait_s: float = 60.0
