@@ -302,7 +302,7 @@ async def test_a_refused_connection_says_what_to_do() -> None:
         port = unused.getsockname()[1]
     error = await failure_of(OpenAIEndpoint(ProviderSettings("m", f"http://127.0.0.1:{port}/v1")))
     assert error.code is ErrorCode.UNAVAILABLE
-    assert str(error) == f"http://127.0.0.1:{port}/v1 refuses the connection. Start the server, or check --api-base"
+    assert str(error) == f"http://127.0.0.1:{port}/v1 refuses the connection. Next: Start the server, or check --api-base"
 
 
 async def test_an_unknown_host_says_what_to_do() -> None:
