@@ -38,3 +38,10 @@ def test_the_screen_loads_no_provider() -> None:
 def test_importing_does_nothing_visible() -> None:
     done = subprocess.run([sys.executable, "-c", "import agentclip.cli"], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_windows_imports_and_says_what_is_missing() -> None:
+    code = "import sys; sys.platform = 'win32'; from agentclip.cli import main; sys.exit(main(['exec', 'ls']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 69
+    assert "inside WSL" in done.stderr

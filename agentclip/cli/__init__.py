@@ -26,6 +26,8 @@ COMMANDS = {
 }
 """Name to module and attribute: `exec` must not pay for the screen."""
 
+NEEDS_UNIX = "Windows lacks the pipes, signals and pseudo-terminals that commands run on. Next: start it inside WSL"
+
 
 class LazyGroup(click.Group):
     """Imports a subcommand's module when it is asked for."""
@@ -61,6 +63,9 @@ def program() -> None:
 def main(argv: Sequence[str] | None = None, keys: Mapping[str, str] | None = None) -> int:
     """Run the program and return its exit status. `keys` were taken out of the environment."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if sys.platform == "win32":
+        click.echo(f"agentclip: {NEEDS_UNIX}", err=True)
+        return ErrorCode.UNAVAILABLE.exit_status
     try:
         status = program.main(args=with_default_command(arguments), prog_name="agentclip", standalone_mode=False, obj=keys)
     except click.exceptions.Exit as done:
