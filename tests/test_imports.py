@@ -41,7 +41,7 @@ def test_importing_does_nothing_visible() -> None:
 
 
 def test_windows_imports_and_says_what_is_missing() -> None:
-    code = "import sys; sys.platform = 'win32'; from agentclip.cli import main; sys.exit(main(['exec', 'ls']))"
+    code = "import sys; from agentclip.cli import main; sys.platform = 'win32'; sys.exit(main(['exec', 'ls']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 69
     assert "inside WSL" in done.stderr
