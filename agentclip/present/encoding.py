@@ -22,6 +22,7 @@ MAX_STRAY_SHARE = 0.05
 FEW_STRAY_BYTES = 4
 """So few bytes are too little to tell an encoding by, and too little to call a text binary."""
 
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32-be", "utf-32"),
@@ -95,7 +96,10 @@ def iconv_name(sample: bytes) -> str:
 
 def declared_by(environment: Mapping[str, str]) -> str | None:
     """The encoding that a person's locale declares (LC_ALL, LC_CTYPE, LANG); None when it is UTF-8, ASCII or unknown."""
-    name = next((environment[key] for key in ("LC_ALL", "LC_CTYPE", "LANG") if environment.get(key)), "")
+    # PEP 538: where the locale is C or not installed, Python itself sets LC_CTYPE to one of these; LANG is the person's.
+    set_by_python = environment.get("LC_CTYPE") in _COERCED and not environment.get("LC_ALL")
+    keys = ("LANG",) if set_by_python else ("LC_ALL", "LC_CTYPE", "LANG")
+    name = next((environment[key] for key in keys if environment.get(key)), "")
     encoding = locale.normalize(name).partition(".")[2].partition("@")[0]
     if not is_known(encoding):
         return None

@@ -153,6 +153,10 @@ def test_any_bytes_get_a_verdict_that_can_be_carried_out(data: bytes, *, whole: 
         ({"LANG": "zh_CN.GBK", "LC_ALL": "C.UTF-8"}, None),
         ({"LANG": "C.UTF-8", "LC_CTYPE": "ru_RU.KOI8-R"}, "koi8-r"),
         ({"LANG": "xx_YY.no-such"}, None),
+        # what Python makes of a locale that is not installed
+        ({"LANG": "zh_CN.GBK", "LC_CTYPE": "C.UTF-8"}, "gbk"),
+        ({"LANG": "", "LC_CTYPE": "C.UTF-8"}, None),
+        ({"LANG": "zh_CN.GBK", "LC_CTYPE": "C.UTF-8", "LC_ALL": "C"}, None),
     ],
 )
 def test_the_locale_declares_an_encoding(environment: dict[str, str], encoding: str | None) -> None:

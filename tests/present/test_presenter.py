@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agentclip.messages import Image
+from agentclip.present.navigation import MAX_HINTS
 from agentclip.present.presenter import CAPS, FLOORS, capped, present
 from agentclip.present.ranges import MAX_RANGES
 from agentclip.present.scan import LINE_EDGE_BYTES
-from agentclip.results import ChainResult, Limits, LineFate, Presented, StreamFile
+from agentclip.present.shown import show
+from agentclip.results import ChainResult, Limits, LineFate, Presented, StageKind, StreamFile
 from tests.present.runs import Ran, Run
 
 FOOTER = re.compile(r"\[exit:\d+ \| (\d+ms|[\d.]+s|\d+m\d\ds)( \| [^\n]*)?\]")
@@ -31,6 +33,15 @@ BYTES = st.one_of(
     st.lists(SNIPPETS, max_size=40).map(b"".join),
     st.tuples(SNIPPETS, st.integers(1, 3000)).map(lambda pair: pair[0] * pair[1]),
 )
+FAILURES = [
+    b"cat: confg.yaml: No such file or directory\n",
+    b"bash: line 1: gti: command not found\n",
+    b"[error] unknown command: cowsay. Available: cat\n",
+    b"cat: src: Is a directory\n",
+    b"bash: line 1: ./run.sh: Permission denied\n",
+    b"bash: line 1: out/x: No such file or directory\n",
+    b"cat: \x1b[31mconfg.yaml: No such file or directory\n",
+]
 SMALL = Limits(lines=5, bytes=1024, line_chars=60, stderr_lines=4, stderr_bytes=512, stderr_lines_on_success=2, tail_lines=2)
 reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -76,6 +87,33 @@ def test_any_bytes_make_a_valid_text_within_budget(
     check_text(shown.text, limits)
     check_ranges(shown, raw_lines(stdout))
     assert shown == present(result, limits)
+
+
+@given(
+    stdout=BYTES,
+    stderr=st.one_of(BYTES, st.lists(st.sampled_from(FAILURES), max_size=6).map(b"".join)),
+    end=st.tuples(st.sampled_from(list(StageKind)), st.sampled_from([0, 1, 126, 127])),
+    limits=st.sampled_from([Limits(), SMALL]),
+)
+@example(stdout=b"\x1f\x8b\x08" + bytes(40), stderr=b"".join(FAILURES), end=(StageKind.PROGRAM, 127), limits=SMALL)
+@reuse
+def test_any_bytes_with_their_hints_make_a_valid_text_within_budget(
+    tmp_path: Path, stdout: bytes, stderr: bytes, end: tuple[StageKind, int], limits: Limits
+) -> None:
+    run = Run(
+        stdout,
+        [[Ran("cat confg.yaml", end[1], stderr, kind=end[0])]],
+        source="cat confg.yaml src ./run.sh out/x",
+        files={"config.yaml": b"", "src/": b"", "run.sh": b"", "\x1b[31mconfi.yaml": b""},
+        programs=["git", "brew", "tar"],
+    )
+    result, machine = run.result(tmp_path), run.machine(tmp_path)
+    shown = show(replace(result, cwd=machine.cwd), limits, machine)
+    check_text(shown.text, limits)
+    check_ranges(shown, raw_lines(stdout))
+    said = [line for line in shown.text.split("\n")[-1 - MAX_HINTS : -1] if line.startswith("[hint] ")]
+    plain = present(replace(result, cwd=machine.cwd), limits).text.split("\n")
+    assert shown.text.split("\n") == [*plain[:-1], *said, plain[-1]] or b"[hint] " in stdout + stderr
 
 
 @given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=200))
