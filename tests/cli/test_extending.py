@@ -38,7 +38,7 @@ def test_it_is_listed_helped_piped_and_looped_like_ours(tmp_path: Path, env: Map
     shown = agentclip("exec", line, cwd=tmp_path, env=env).stdout.decode().splitlines()
     assert shown[:2] == ["roll — Roll dice: roll 2d6", "1"]
     assert 2 <= int(shown[2]) <= 12
-    looped = agentclip("exec", "for i in 1 2 3; do roll ${i}d1; done | xargs -n 1 -I{} roll {}d1", cwd=tmp_path, env=env)
+    looped = agentclip("exec", "for i in 1 2 3; do roll ${i}d1; done | xargs -I{} roll {}d1", cwd=tmp_path, env=env)
     assert looped.stdout.startswith(b"1\n2\n3\n[exit:0 | ")
     said = document_of("exec", "--json", "rol 2d6", cwd=tmp_path, env=env)
     assert said["error"]["details"]["near"].split()[0] == "roll"
