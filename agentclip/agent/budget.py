@@ -39,7 +39,7 @@ class Budget:
 
     @contextlib.contextmanager
     def clock(self, stop: Callable[[], object]) -> Iterator[None]:
-        """Call `stop` when the time is up before the block ends. For a turn that is being cancelled this is the second cancel."""
+        """Call `stop` when the time is up before the block ends. While the turn stops already: again."""
         if self.options.max_time_s is None:
             yield
             return
