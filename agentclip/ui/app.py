@@ -5,7 +5,6 @@ In: an agent, options. Out: the exit status (0, or 128+N after a signal). Talks 
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import time
 from collections.abc import Sequence
@@ -374,7 +373,7 @@ class ChatApp(App[int], inherit_bindings=False):
     # The end
 
     def _signalled(self, number: int) -> None:
-        """In a signal handler: only wake the loop."""
+        """On another thread: only wake the loop."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._quit, 128 + number)
 
@@ -393,5 +392,4 @@ class ChatApp(App[int], inherit_bindings=False):
         if not self._ended:
             self._ended = True
             await self.agent.close()
-        with contextlib.suppress(ValueError):  # not on the main thread: they were never installed
-            self._signals.remove()
+        self._signals.remove()

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import tempfile
 import termios
+import threading
+import time
 from collections.abc import Callable
 from types import FrameType
-from typing import IO, Any, cast
+from typing import IO, Any, BinaryIO, cast
 
 from textual import events
 from textual._parser import ParseError
@@ -29,6 +32,8 @@ READ = 64 * 1024
 MAX_BURST = 4 * 1024 * 1024
 BURST_PAUSE_S = 0.02
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+SAME_S = 1.0
+"""A second signal this soon is the first one again."""
 PATIENCE_S = 8.0
 """How long an orderly end may take before the terminal is restored by force."""
 STDERR_TAIL = 4096
@@ -143,17 +148,19 @@ class TerminalDriver(LinuxDriver):
 
 
 class EndingSignals:
-    """SIGTERM, SIGHUP and SIGINT end the screen in order; a second one, or too long a wait, restores the terminal by force.
+    """SIGTERM, SIGHUP and SIGINT end the screen in order; asked again later, or after too long a wait, by force.
 
-    A handler may run anywhere, also inside another one: it takes no lock and starts no thread.
+    A thread of its own hears of them through the wakeup descriptor: the main thread may be blocked, and a signal that the
+    kernel gives to another thread does not wake it.
     """
 
     def __init__(self, end: Callable[[int], None]) -> None:
         self._end = end
-        """Called on the main thread with the signal's number; returns at once."""
+        """Called on the thread with the signal's number; returns at once."""
         self._old: dict[int, Any] = {}
-        self._number = 0
-        """The first signal that came; 0 for none."""
+        self._old_wakeup = -1
+        self._write_end = -1
+        self._thread: threading.Thread | None = None
         self._attributes: list[Any] | None = None
         """The terminal's own mode, taken before the screen changes it."""
         with contextlib.suppress(termios.error):
@@ -161,28 +168,56 @@ class EndingSignals:
 
     def install(self) -> None:
         """From the main thread."""
+        read_end, self._write_end = os.pipe()
+        os.set_blocking(self._write_end, False)
+        self._old_wakeup = signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
         for number in ENDING:
-            self._old[number] = signal.signal(number, self._arrived)
-        self._old[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._arrived)
+            self._old[number] = signal.signal(number, _heard_elsewhere)
+        self._thread = threading.Thread(target=self._watch, args=[read_end], name="ending signals", daemon=True)
+        self._thread.start()
 
     def remove(self) -> None:
         """Put the earlier handlers back."""
-        if self._number:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        if self._thread is None:
+            return
         for number, handler in self._old.items():
             signal.signal(number, handler)
-        self._old.clear()
+        signal.set_wakeup_fd(self._old_wakeup)
+        os.close(self._write_end)
+        self._thread.join()
+        self._thread = None
 
-    def _arrived(self, number: int, _frame: FrameType | None) -> None:
-        first, self._number = self._number, self._number or number
-        if first:
-            self._force()
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
-        self._end(number)
+    def _watch(self, read_end: int) -> None:
+        with open(read_end, "rb", buffering=0) as numbers:
+            while came := numbers.read(64):
+                ending = [number for number in came if number in ENDING]
+                if not ending:
+                    continue
+                self._end(ending[0])
+                if not self._ended_in_order(numbers):
+                    self._force(ending[0])
 
-    def _force(self) -> None:
+    def _ended_in_order(self, numbers: BinaryIO) -> bool:
+        """Wait until `remove`; False when patience is over or a person asks again."""
+        began = time.monotonic()
+        while (left := began + PATIENCE_S - time.monotonic()) > 0:
+            if not select.select([numbers], [], [], left)[0]:
+                break
+            came = numbers.read(64)
+            if not came:
+                return True
+            # A closed terminal sends the same signal by several ways at once: that is not asking again.
+            if any(number in ENDING for number in came) and time.monotonic() - began > SAME_S:
+                break
+        return False
+
+    def _force(self, number: int) -> None:
         with contextlib.suppress(OSError, termios.error):
             if self._attributes is not None:
                 termios.tcsetattr(0, termios.TCSANOW, self._attributes)
             os.write(1, RESTORE)
-        os._exit(128 + self._number)
+        os._exit(128 + number)
+
+
+def _heard_elsewhere(_number: int, _frame: FrameType | None) -> None:
+    """Keep the signal from ending the process; the wakeup descriptor has its number."""

@@ -273,7 +273,7 @@ async def test_foreign_text_is_shown_everywhere_and_acts_nowhere(tmp_path: Path)
     agent = ScriptedAgent(tmp_path, title=evil)
     agent.model_name = evil
     app = make_app(agent, sandbox_label=evil)
-    async with app.run_test(size=(400, 40)) as pilot:
+    async with app.run_test(size=(400, 40), notifications=True) as pilot:
         agent.begin(evil)
         agent.say(evil)
         agent.queue = (evil,)
@@ -384,9 +384,9 @@ async def test_an_idle_screen_has_no_timer_that_runs(agent: ScriptedAgent) -> No
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
         agent.begin("x")
+        await until(pilot, lambda: " thinking " in screen_text(app))
         agent.end()
         await until(pilot, lambda: " idle " in screen_text(app))
-        await pilot.pause(0.3)
         nodes = [app, *app.query("*"), app.screen]
         running = [
             timer

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from agentclip.ui.terminal import SAME_S
 from tests.ui.pty_session import PtySession, on_terminal
 
 ROOT = Path(__file__).parents[2]
@@ -57,9 +58,11 @@ def test_the_terminal_is_restored_by_force_when_the_program_hangs() -> None:
             session.type("x")
             echoed = session.read(2.0)
         before = len(session.sent)
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            session.process.send_signal(number)
-        assert session.wait_for_end() >= 128
+        session.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        session.wait_for(lambda: time.monotonic() - began > SAME_S)
+        session.process.send_signal(signal.SIGHUP)
+        assert session.wait_for_end() == 128 + signal.SIGTERM
         assert restored(session, before)
 
 
@@ -93,6 +96,16 @@ def test_a_vanished_terminal_ends_the_program(tmp_path: Path) -> None:
         session.wait_for("running")
         session.hang_up()
         assert session.process.wait(timeout=30) >= 0
+
+
+def test_a_terminal_that_hangs_up_twice_at_once_ends_the_program_in_order(tmp_path: Path) -> None:
+    with chat(tmp_path, "sleep 100") as session:
+        session.type("go\r")
+        session.wait_for("running")
+        for _ in range(2):
+            session.process.send_signal(signal.SIGHUP)
+        assert session.wait_for_end() == 128 + signal.SIGHUP
+        assert b"agentclip --resume" in session.sent, "an end by force would not have said this"
 
 
 def test_quitting_restores_the_terminal_and_says_how_to_come_back(tmp_path: Path) -> None:
