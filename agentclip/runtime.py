@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +20,6 @@ from agentclip.commands.catalog import built_in_commands
 from agentclip.commands.plugins import add_plugins
 from agentclip.commands.usage import tool_description_lines
 from agentclip.config import Settings
-from agentclip.events import CommandStarted
 from agentclip.model.base import Model
 from agentclip.model.remote import WorkerModel
 from agentclip.present.encoding import declared_by
@@ -30,7 +29,7 @@ from agentclip.results import ChainResult, Limits, Presented
 from agentclip.shell.execute import Executor, Place, RunRequest
 from agentclip.shell.jobs import Job, JobTable
 from agentclip.shell.state import command_environment
-from agentclip.sources import SessionJobs, SessionTopics
+from agentclip.sources import SessionJobs, SessionTopics, command_uses
 from agentclip.store.retention import Keep, held, sweep_if_due
 from agentclip.store.session import Session, new_id
 
@@ -38,6 +37,9 @@ SWEEP_AFTER_S = 5.0
 """The screen is painted and the first model call is out by then."""
 SWEEP_WAIT_S = 1.0
 """How long the end may wait for a sweep; its own limit is shorter."""
+
+COUNTED_RUNS = 500
+"""Runs that say which commands a session uses."""
 
 
 class Stoppable(Protocol):
@@ -102,7 +104,7 @@ async def conversation(settings: Settings, model: Model, session: Session) -> As
     environment = command_environment(os.environ, settings.pass_env)
     place = _place(settings, session.folder, Path(session.last_cwd), environment, _pids(model))
     executor = _executor(replace(place, last_number=session.last_number), session)
-    told = instructions(tool_description_lines(executor.table, _uses(session)), session.meta.cwd)
+    told = instructions(tool_description_lines(executor.table, command_uses(session)), session.meta.cwd)
     session.use_model(model.name)
     session.notices += tuple(executor.table.warnings)
     agent = Agent(model=model, executor=executor, session=session, instructions=told, options=_options(settings))
@@ -188,13 +190,6 @@ def command_table(jobs: JobTable, session: Session | None = None) -> CommandTabl
     table = built_in_commands(SessionTopics(paths.sessions_dir(), session), SessionJobs(jobs))
     add_plugins(table)
     return table
-
-
-def _uses(session: Session) -> Mapping[str, int]:
-    """How often the session called each command: what stays in a tool description that cannot hold all."""
-    chains = (r.event.chain for r in session.events if isinstance(r.event, CommandStarted))
-    stages = (stage for chain in chains for pipeline in chain.pipelines for stage in pipeline.stages)
-    return Counter(stage.argv[0] for stage in stages if stage.argv)
 
 
 def limits(settings: Settings, environ: Mapping[str, str]) -> Limits:

@@ -9,7 +9,8 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentclip.commands.jobs import JobFacts
@@ -131,6 +132,13 @@ def _file(path: str) -> StreamFile | None:
         return StreamFile(path, os.stat(path).st_size)
     except OSError:
         return None
+
+
+def command_uses(session: Session) -> Mapping[str, int]:
+    """How often the session called each command: those stay in a tool description that cannot hold all."""
+    chains = (recorded.event.chain for recorded in session.events if isinstance(recorded.event, CommandStarted))
+    stages = (stage for chain in chains for pipeline in chain.pipelines for stage in pipeline.stages)
+    return Counter(stage.argv[0] for stage in stages if stage.argv)
 
 
 class SessionJobs:

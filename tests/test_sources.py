@@ -9,8 +9,8 @@ import pytest
 from agentclip.errors import ErrorCode, SessionError
 from agentclip.events import AssistantReplied, CommandStarted, TurnEnd, TurnFinished, TurnStarted, UserMessageFolded
 from agentclip.messages import AssistantMessage, UserMessage
-from agentclip.results import Chain
-from agentclip.sources import SessionTopics
+from agentclip.results import Chain, Join, Pipeline, Stage, StageKind
+from agentclip.sources import SessionTopics, command_uses
 from agentclip.store.listing import LOG_NAME
 from agentclip.store.session import Session
 
@@ -88,4 +88,14 @@ def test_the_session_that_asks_renames_itself_and_one_open_elsewhere_is_refused(
     with pytest.raises(SessionError) as refused:
         SessionTopics(tmp_path).rename(session.id, "Theirs")
     assert refused.value.code is ErrorCode.SESSION_BUSY
+    session.close()
+
+
+def test_the_uses_of_commands_are_counted_in_pipelines_and_chains(tmp_path: Path) -> None:
+    session = saved(tmp_path, "hello", keep=True)
+    stages = tuple(Stage(name, 0, (name,), kind=StageKind.COMMAND, argv=(name,)) for name in ("topic", "see", "topic"))
+    whole = Stage("for i in 1; do see x; done", 0, None, kind=StageKind.SHELL)
+    pipelines = (Pipeline(Join.ALWAYS, negated=False, stages=stages), Pipeline(Join.ALWAYS, negated=False, stages=(whole,)))
+    session.append(CommandStarted(2, "b", "", Chain("", pipelines), "/nowhere"))
+    assert dict(command_uses(session)) == {"topic": 2, "see": 1}
     session.close()

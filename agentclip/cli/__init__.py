@@ -70,15 +70,13 @@ def main(argv: Sequence[str] | None = None, keys: Mapping[str, str] | None = Non
         status = program.main(args=with_default_command(arguments), prog_name="agentclip", standalone_mode=False, obj=keys)
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
         hint = f"agentclip {arguments[0]} --help" if arguments[:1] and arguments[0] in COMMANDS else "agentclip --help"
         return _refused(AgentclipError(error.format_message(), hint=hint, code=ErrorCode.USAGE), arguments, error)
     except AgentclipError as error:
         return _refused(error, arguments)
-    except KeyboardInterrupt:
-        return 130
     return status if isinstance(status, int) else 0
 
 

@@ -26,8 +26,8 @@ def outputs() -> Iterator[tuple[str, Output]]:
 
 
 _WORDS = (
-    "cache", "parser", "socket", "thread", "index", "buffer", "signal", "handle", "query", "token", "reader", "writer", "config",
-    "stream", "kernel",
+    "cache", "parser", "socket", "thread", "index", "buffer", "signal", "handle", "query", "token", "reader", "writer",
+    "config", "stream", "kernel",
 )  # fmt: skip
 _CJK = "日本語の文字列を含む長い出力ですから一行ごとに数えます中文输出也很常见하지만한국어도있습니다"
 

@@ -13,15 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.program import agentclip
 from tests.commands.pictures import png
 
 FOOTER = re.compile(r"\[exit:0 \| \d+(ms|\.\ds|s)\]")
-
-
-def agentclip(*words: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "agentclip", *words], cwd=cwd, input=stdin, capture_output=True, timeout=60, check=False
-    )
 
 
 def test_a_pipeline_counts_and_ends_with_the_footer(tmp_path: Path) -> None:

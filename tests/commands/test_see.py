@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from agentclip.commands.kinds import SENT_TYPES, image_type
-from agentclip.commands.picture import MAX_SENT_BYTES, prepare
+from agentclip.commands.picture import MAX_SENT_BYTES, Picture, prepare
 from agentclip.commands.raster import fit
 from agentclip.commands.see import SeeCommand
 from agentclip.errors import CommandError, ErrorCode
@@ -41,6 +41,19 @@ def attached(outcome: Outcome) -> tuple[Attached, bytes]:
     return image, data
 
 
+def fitted(data: bytes, side: int = 2000) -> Picture:
+    """What the child makes of a picture, without the child, which costs 0.2 s; checked as `attached` does."""
+    mime = image_type(data)
+    assert mime is not None
+    picture = fit(data, mime, side)
+    assert picture.mime in SENT_TYPES
+    assert picture.mime == image_type(picture.data)
+    with Image.open(io.BytesIO(picture.data)) as decoded:
+        decoded.load()
+        assert decoded.size == (picture.width, picture.height)
+    return picture
+
+
 def test_a_picture_is_attached_byte_for_byte_and_named_in_one_line(desk: Desk) -> None:
     outcome = see(desk, "photo.png", png(4, 3))
     image, data = attached(outcome)
@@ -63,17 +76,22 @@ def test_the_type_goes_by_the_bytes_and_never_by_the_name(desk: Desk, name: str,
     assert (image.mime, sent) == (mime, data)
 
 
-@pytest.mark.parametrize(("kind", "name"), [("ICO", "ICO"), ("BMP", "BMP"), ("TIFF", "TIFF"), ("AVIF", "AVIF")])
-def test_other_formats_become_a_png(desk: Desk, kind: str, name: str) -> None:
-    outcome = see(desk, "picture", encoded(kind, (32, 16)))
+def test_another_format_becomes_a_png_and_that_is_said(desk: Desk) -> None:
+    outcome = see(desk, "picture", encoded("TIFF", (32, 16)))
     image, _ = attached(outcome)
     assert image.mime == "image/png"
-    assert f"(converted from {name})" in outcome.text
+    assert "(converted from TIFF)" in outcome.text
 
 
-def test_an_icon_made_of_a_png_becomes_a_png(desk: Desk) -> None:
-    image, _ = attached(see(desk, "ac.ico", ico(png(4, 3))))
-    assert (image.mime, image.width, image.height) == ("image/png", 4, 3)
+@pytest.mark.parametrize("kind", ["ICO", "BMP", "TIFF", "AVIF"])
+def test_other_formats_become_a_png(kind: str) -> None:
+    picture = fitted(encoded(kind, (32, 16)))
+    assert (picture.mime, picture.notes) == ("image/png", (f"converted from {kind}",))
+
+
+def test_an_icon_made_of_a_png_becomes_a_png() -> None:
+    picture = fitted(ico(png(4, 3)))
+    assert (picture.mime, picture.width, picture.height) == ("image/png", 4, 3)
 
 
 @pytest.mark.parametrize(
@@ -85,69 +103,69 @@ def test_an_icon_made_of_a_png_becomes_a_png(desk: Desk) -> None:
     ],
     ids=["gif", "apng", "webp"],
 )
-def test_of_an_animation_the_first_frame_is_sent_and_that_is_said(desk: Desk, data: bytes) -> None:
-    outcome = see(desk, "moving", data)
-    image, sent = attached(outcome)
-    assert image.mime == "image/png"
-    assert "(first frame of 2)" in outcome.text
-    assert getattr(Image.open(io.BytesIO(sent)), "n_frames", 1) == 1
+def test_of_an_animation_the_first_frame_is_sent_and_that_is_said(data: bytes) -> None:
+    picture = fitted(data)
+    assert (picture.mime, picture.notes) == ("image/png", ("first frame of 2",))
+    assert getattr(Image.open(io.BytesIO(picture.data)), "n_frames", 1) == 1
 
 
 def test_a_large_picture_is_scaled_to_the_side_and_that_is_said(desk: Desk) -> None:
-    outcome = see(desk, "ac_big.png", png(9000, 9000, fill=200))
+    outcome = see(desk, "ac_big.png", png(3000, 3000, fill=200))
     image, data = attached(outcome)
     assert (image.width, image.height) == (2000, 2000)
-    assert "(scaled from 9000x9000)" in outcome.text
+    assert "(scaled from 3000x3000)" in outcome.text
     assert Image.open(io.BytesIO(data)).convert("RGB").getpixel((1000, 1000)) == (200, 200, 200)
 
 
 @pytest.mark.parametrize(
     ("size", "side", "scaled"), [((100, 50), 40, (40, 20)), ((5000, 1), 100, (100, 1)), ((64, 64), 64, (64, 64))]
 )
-def test_the_longer_side_obeys_max_side(desk: Desk, size: tuple[int, int], side: int, scaled: tuple[int, int]) -> None:
-    image, _ = attached(see(desk, "a.png", encoded("PNG", size), "--max-side", str(side)))
-    assert (image.width, image.height) == scaled
+def test_the_longer_side_obeys_max_side(size: tuple[int, int], side: int, scaled: tuple[int, int]) -> None:
+    picture = fitted(encoded("PNG", size), side)
+    assert (picture.width, picture.height) == scaled
 
 
-@pytest.mark.parametrize(("kind", "width"), [("PNG", 1300), ("JPEG", 2000)])
-def test_a_picture_with_too_many_bytes_is_encoded_smaller(desk: Desk, kind: str, width: int) -> None:
+def test_max_side_is_a_flag(desk: Desk) -> None:
+    image, _ = attached(see(desk, "a.png", encoded("PNG", (100, 50)), "--max-side", "40"))
+    assert (image.width, image.height) == (40, 20)
+
+
+@pytest.mark.parametrize(("kind", "width"), [("PNG", 1260), ("JPEG", 1900)])
+def test_a_picture_with_too_many_bytes_is_encoded_smaller(kind: str, width: int) -> None:
     data = noise(width, width, kind)
     assert len(data) > MAX_SENT_BYTES
-    _, sent = attached(see(desk, "noise", data))
-    assert len(sent) <= MAX_SENT_BYTES
+    assert len(fitted(data).data) <= MAX_SENT_BYTES
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16", "I", "CMYK", "F"])
-def test_every_kind_of_pixel_can_be_scaled(desk: Desk, mode: str) -> None:
+def test_every_kind_of_pixel_can_be_scaled(mode: str) -> None:
     kind = "TIFF" if mode in ("CMYK", "F", "I") else "PNG"
-    image, _ = attached(see(desk, "picture", encoded(kind, (300, 200), mode), "--max-side", "30"))
-    assert (image.width, image.height) == (30, 20)
+    picture = fitted(encoded(kind, (300, 200), mode), 30)
+    assert (picture.width, picture.height) == (30, 20)
 
 
-def test_sixteen_bits_of_grey_stay_grey(desk: Desk) -> None:
+def test_sixteen_bits_of_grey_stay_grey() -> None:
     target = io.BytesIO()
     Image.new("I;16", (200, 200), 0x8000).save(target, "PNG")
-    _, data = attached(see(desk, "grey.png", target.getvalue(), "--max-side", "20"))
+    data = fitted(target.getvalue(), 20).data
     assert Image.open(io.BytesIO(data)).convert("L").getpixel((10, 10)) == 0x80
 
 
-def test_a_phone_picture_that_is_scaled_stands_upright(desk: Desk) -> None:
-    picture, target = Image.new("RGB", (300, 100)), io.BytesIO()
-    exif = picture.getexif()
+def test_a_phone_picture_that_is_scaled_stands_upright() -> None:
+    upright, target = Image.new("RGB", (300, 100)), io.BytesIO()
+    exif = upright.getexif()
     exif[0x0112] = 6
-    picture.save(target, "JPEG", exif=exif)
-    image, _ = attached(see(desk, "phone.jpg", target.getvalue(), "--max-side", "30"))
-    assert (image.width, image.height) == (10, 30)
+    upright.save(target, "JPEG", exif=exif)
+    picture = fitted(target.getvalue(), 30)
+    assert (picture.width, picture.height) == (10, 30)
 
 
 @pytest.mark.parametrize("data", [png(4, 3)[:-12], png(4, 3) + b"trailing", encoded("JPEG")[:-2]])
-def test_what_only_a_lenient_decoder_takes_is_encoded_anew(desk: Desk, data: bytes) -> None:
-    outcome = see(desk, "odd", data)
-    if outcome.status == 0:
-        _, sent = attached(outcome)
-        assert sent != data
-    else:
-        assert "is damaged or cut off" in outcome.error
+def test_what_only_a_lenient_decoder_takes_is_encoded_anew(data: bytes) -> None:
+    try:
+        assert fitted(data).data != data
+    except CommandError as error:
+        assert "is damaged or cut off" in error.message  # noqa: PT017  either outcome is right
 
 
 @pytest.mark.parametrize(
@@ -176,7 +194,6 @@ def test_what_is_no_picture_gets_an_error_that_says_what_it_is(desk: Desk, name:
 @pytest.mark.parametrize(
     "data",
     [
-        png(4, 3)[: len(png(4, 3)) // 2],
         png(4, 3)[:20],
         encoded("JPEG")[:200],
         encoded("WEBP")[:40],
@@ -184,12 +201,17 @@ def test_what_is_no_picture_gets_an_error_that_says_what_it_is(desk: Desk, name:
         b"\xff\xd8\xff\0",
     ],
 )
-def test_a_picture_that_is_cut_off_is_refused_in_one_line(desk: Desk, data: bytes) -> None:
-    outcome = see(desk, "ac_trunc.png", data)
+def test_a_picture_that_is_cut_off_is_refused(data: bytes) -> None:
+    with pytest.raises(CommandError, match=r"^is damaged or cut off \(image/") as refused:
+        fitted(data)
+    assert "0x" not in refused.value.message
+
+
+def test_a_picture_that_is_cut_off_is_refused_in_one_line(desk: Desk) -> None:
+    outcome = see(desk, "ac_trunc.png", png(4, 3)[: len(png(4, 3)) // 2])
     assert (outcome.status, outcome.out, outcome.images) == (1, b"", ())
     assert outcome.error.startswith("[error] see: ac_trunc.png is damaged or cut off (image/")
     assert outcome.error.endswith("(NOT_AN_IMAGE). Use: ls -l ac_trunc.png")
-    assert "0x" not in outcome.error
 
 
 def test_a_decompression_bomb_is_refused_by_its_declared_size(desk: Desk) -> None:
@@ -292,7 +314,7 @@ def decoders() -> list[Path]:
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_a_cancel_while_decoding_ends_the_child_at_once(desk: Desk) -> None:
     path = desk.cwd / "big.png"
-    path.write_bytes(png(9000, 9000))
+    path.write_bytes(png(6000, 6000, 8, 0))
     asked = iter(range(2))
 
     def stop() -> None:
@@ -369,7 +391,7 @@ def check_damaged(data: bytes) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:PIL", "ignore::PIL.Image.DecompressionBombWarning")
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged())
 def test_a_damaged_file_is_a_picture_that_can_be_sent_or_an_error(data: bytes) -> None:
     check_damaged(data)
