@@ -14,6 +14,7 @@ FUNCTION_LINES = 40
 
 DEFERRED_IMPORTS = {
     "__main__.py": {"agentclip"},  # the command line, after the process may have been replaced
+    "model/worker.py": {"agentclip.model.litellm_route"},  # 5 s, for the providers that need it
     "keys.py": {"tomllib"},  # only when the configuration names a key's variable: this file is loaded twice
     "cli/run.py": {"agentclip.cli"},  # the whole program, while the provider's process starts
     "commands/plugins.py": {"importlib.metadata"},  # 10 ms: only who has plug-ins pays

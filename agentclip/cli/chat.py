@@ -28,10 +28,16 @@ SHOWN_SESSIONS = 20
 @click.option("--continue", "go_on", is_flag=True, help="Go on with the newest session of this directory.")
 @click.option("--theme", metavar="NAME", help="Theme of the screen.")
 def command(
-    prompt: str | None, model: str | None, api_base: str | None, resume: str | None, go_on: bool, theme: str | None
+    prompt: str | None,
+    model: str | None,
+    api_base: str | None,
+    provider: str | None,
+    resume: str | None,
+    go_on: bool,
+    theme: str | None,
 ) -> int:
     """Full-screen chat; a PROMPT is sent at once."""
-    settings = settings_from(model=model, api_base=api_base, theme=theme)
+    settings = settings_from(model=model, api_base=api_base, provider=provider, theme=theme)
     if not is_screen():
         if prompt is None and resume is None and not go_on:
             return demo.play_as_text()

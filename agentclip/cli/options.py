@@ -16,7 +16,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def model_options(function: _F) -> _F:
-    """`--model` and `--api-base`."""
+    """`--model`, `--api-base` and `--provider`."""
+    function = click.option(
+        "--provider", type=click.Choice(["direct", "litellm"]), help="How to reach it; left out, what fits the endpoint."
+    )(function)
     function = click.option("--api-base", metavar="URL", help="An OpenAI-compatible endpoint.")(function)
     return click.option("--model", metavar="NAME", help="Model to talk to, or replay:FILE.")(function)
 

@@ -30,13 +30,14 @@ def command(
     task: str,
     model: str | None,
     api_base: str | None,
+    provider: str | None,
     as_json: bool,
     max_steps: int | None,
     resume: str | None,
     go_on: bool,
 ) -> int:
     """Do one TASK and print the answer. Text piped in is added to the task."""
-    settings = settings_from(model=model, api_base=api_base, max_steps=max_steps)
+    settings = settings_from(model=model, api_base=api_base, provider=provider, max_steps=max_steps)
     environ = environment_with_keys()
     chosen_model = choose_model(settings, environ)
     if chosen_model is None:

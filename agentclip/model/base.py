@@ -43,6 +43,18 @@ class Reply:
     """One line each for the person: what was sent or came otherwise than asked (cut by the output limit, pictures left out)."""
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a provider tells of one of its models."""
+
+    name: str
+    """As the endpoint knows it."""
+    context_window: int | None = None
+    """Tokens that a request may have; None when it is not told."""
+    images: bool | None = None
+    """Whether it takes pictures; None when it is not told."""
+
+
 Part = TextPart | ReasoningPart | CallPart | Reply
 
 
@@ -53,6 +65,10 @@ class Model(Protocol):
     def name(self) -> str:
         """As shown in the status line, `gpt-x` or `replay:demo`."""
 
+    @property
+    def context_window(self) -> int | None:
+        """Tokens that a request may have; None while nobody told. May become known after the first reply."""
+
     def reply(self, conversation: Conversation) -> AsyncGenerator[Part, None]:
         """Stream one reply, a Reply last. Closing the generator (`contextlib.aclosing`) ends the request at once.
 
@@ -62,3 +78,20 @@ class Model(Protocol):
 
     async def aclose(self) -> None:
         """End connections and processes."""
+
+
+class Endpoint(Protocol):
+    """A route to a provider inside its process, for one model."""
+
+    @property
+    def context_window(self) -> int | None:
+        """As far as it is known without asking anybody."""
+
+    def reply(self, conversation: Conversation) -> AsyncGenerator[Part, None]:
+        """Stream one reply. Raises ModelError."""
+
+    async def models(self) -> tuple[ModelFacts, ...]:
+        """What the endpoint offers. Raises ModelError."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""

@@ -1,12 +1,14 @@
 """From a model's name to a Model. Names, addresses and an environment come in; no connection is made here.
 
 replay:FILE         a recording (`replay:demo` is the one that ships)
-PREFIX/NAME         a well-known endpoint, `openrouter/NAME`, `ollama/NAME`
+PREFIX/NAME         a well-known endpoint, `openrouter/NAME`, `ollama/NAME`, or a provider of litellm's, `bedrock/NAME`
 NAME                the endpoint that `api_base` names, or the one whose models are called so, or the only one with a key
 """
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +16,8 @@ from urllib.parse import urlsplit
 
 from agentclip.errors import ConfigError, ErrorCode
 from agentclip.model.base import Model
-from agentclip.model.protocol import ProviderSettings
-from agentclip.model.providers import OWN_KEY_VARIABLE, PROVIDERS, Provider, has_key
+from agentclip.model.protocol import Prices, ProviderSettings, Route
+from agentclip.model.providers import BY_LITELLM, OWN_KEY_VARIABLE, PROVIDERS, Provider, has_key
 from agentclip.model.remote import WorkerModel
 from agentclip.model.replay import DEMO, PREFIX, ReplayModel
 from agentclip.model.wire import clean
@@ -37,6 +39,16 @@ class ModelChoice:
     images: bool = True
     """False when the model is known to take text only."""
     stream: bool = True
+    route: Route | None = None
+    """None for the one that fits the endpoint."""
+    key_file: str | None = None
+    """Holds the key alone; goes before every variable. Only the provider's process reads it."""
+    text_protocol: bool = False
+    """The model has no tool calling."""
+    context_window: int | None = None
+    """None to find it out."""
+    prices: Prices | None = None
+    """None to believe the provider or the tables."""
 
 
 def make_model(choice: ModelChoice, env: Mapping[str, str], log: Path) -> Model:
@@ -56,50 +68,123 @@ def provider_settings(choice: ModelChoice, env: Mapping[str, str]) -> ProviderSe
     """Where the model is and with which key.
 
     Raises:
-        ConfigError: no such endpoint, not an address, the key is missing.
+        ConfigError: no such endpoint, not an address, the key is missing or its file open to others.
     """
     if not choice.model.strip():
         raise ConfigError("no model is chosen", hint="Pass --model NAME", code=ErrorCode.MISSING_KEY)
-    model, provider = choice.model, None
+    place = _place(choice, env)
+    key, variable = ("", choice.key_file) if choice.key_file else _key(choice, place, env)
+    if choice.key_file:
+        _check_key_file(choice.key_file)
+    provider = place.provider
+    return ProviderSettings(
+        model=clean(place.model),
+        api_base=place.api_base,
+        key=clean(key),
+        key_variable=variable,
+        key_file=choice.key_file or "",
+        stall_timeout_s=choice.stall_timeout_s,
+        images=choice.images,
+        stream=choice.stream,
+        route=place.route,
+        litellm_provider=place.litellm_provider,
+        well_known=place.well_known,
+        known_as=f"{provider.prefix}/{place.model}" if provider is not None and place.well_known else "",
+        text_protocol=choice.text_protocol,
+        context_window=choice.context_window,
+        prices=choice.prices,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Who serves the model, and how."""
+
+    model: str
+    """As the endpoint knows it."""
+    api_base: str
+    """Empty where only litellm knows the address."""
+    provider: Provider | None
+    """None for an address that is none of the well-known."""
+    route: Route
+    litellm_provider: str = ""
+    well_known: bool = True
+
+
+def _place(choice: ModelChoice, env: Mapping[str, str]) -> _Place:
+    model, provider, well_known = choice.model, None, True
     if choice.api_base:
         base = _clean_base(choice.api_base)
         provider = next((known for known in PROVIDERS if _server(known.api_base) == _server(base)), None)
+        well_known = provider is not None
     else:
-        provider, base = _endpoint_of(model, env)
+        provider, base = _endpoint_of(choice, env)
+        well_known = base == provider.api_base
     if provider is not None and model.startswith(f"{provider.prefix}/"):
         model = model.removeprefix(f"{provider.prefix}/")
+    route = choice.route or (Route.DIRECT if provider is None else provider.route)
+    if route is Route.DIRECT:
+        if provider is not None and provider.route is Route.LITELLM:
+            raise ConfigError(f"the direct route does not speak with {provider.name}", hint="Leave --provider out")
+        return _Place(model, base, provider, route, well_known=well_known)
+    litellm_provider = "openai"
+    if provider is not None and provider.route is Route.LITELLM:
+        litellm_provider = provider.prefix
+    elif provider is None and (served := _served_by_litellm(model)) is not None:
+        litellm_provider, model = served.prefix, model.removeprefix(f"{served.prefix}/")
+    return _Place(model, base, provider, route, litellm_provider, well_known)
+
+
+def _served_by_litellm(model: str) -> Provider | None:
+    known = (provider for provider in (*PROVIDERS, *BY_LITELLM) if provider.route is Route.LITELLM)
+    return next((provider for provider in known if model.startswith(f"{provider.prefix}/")), None)
+
+
+def _key(choice: ModelChoice, place: _Place, env: Mapping[str, str]) -> tuple[str, str]:
+    """The key and the variable it comes from or should come from."""
+    provider = place.provider
     variable = choice.key_variable or (OWN_KEY_VARIABLE if provider is None else provider.key_variable)
     key = (choice.key if choice.key is not None else env.get(variable, "")).strip()
     if not key and (choice.key_variable or (provider is not None and provider.key_variable)):
         raise ConfigError(
-            f"no key for {base if provider is None else provider.name}: {variable} is not set",
+            f"no key for {place.api_base if provider is None else provider.name}: {variable} is not set",
             hint=f"Set it with: export {variable}=...",
             code=ErrorCode.MISSING_KEY,
         )
-    return ProviderSettings(
-        model=clean(model),
-        api_base=base,
-        key=clean(key),
-        key_variable=variable,
-        stall_timeout_s=choice.stall_timeout_s,
-        images=choice.images,
-        stream=choice.stream,
-    )
+    return key, variable
 
 
-def _endpoint_of(model: str, env: Mapping[str, str]) -> tuple[Provider, str]:
-    """The well-known endpoint that a name belongs to, and its address."""
+def _check_key_file(path: str) -> None:
+    """Raises ConfigError: it is not there, or others may read it."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"the key file {clean(path)} cannot be read: {error}", code=ErrorCode.MISSING_KEY) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise ConfigError(f"the key file {path} is no file", hint="Set model.api_key_file to a file that holds the key alone")
+    if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid not in {os.getuid(), 0}:
+        mode = stat.S_IMODE(status.st_mode)
+        raise ConfigError(f"the key file {path} is open to others (mode {mode:03o})", hint=f"Run: chmod 600 {path}")
+
+
+def _endpoint_of(choice: ModelChoice, env: Mapping[str, str]) -> tuple[Provider, str]:
+    """The well-known endpoint that a name belongs to, and its address; empty where only litellm knows it."""
+    model, (prefix, slash, name) = choice.model, choice.model.partition("/")
     with_key = [provider for provider in PROVIDERS if has_key(provider, env)]
     candidates = [
-        *(provider for provider in PROVIDERS if model.startswith(f"{provider.prefix}/")),
+        *(provider for provider in (*PROVIDERS, *BY_LITELLM) if model.startswith(f"{provider.prefix}/")),
         *(provider for provider in PROVIDERS if model.startswith(provider.model_names)),
-        *(with_key if len(with_key) == 1 else ()),
     ]
+    if not candidates and choice.route is Route.LITELLM and slash and name:
+        variable = f"{prefix.upper()}_API_KEY"
+        candidates = [Provider(prefix, prefix, "", variable if env.get(variable) else "", route=Route.LITELLM)]
+    if not candidates and len(with_key) == 1:
+        candidates = with_key
     if not candidates:
         raise ConfigError(
             f"nobody is known to serve the model {clean(model)}",
             hint="Pass --api-base URL, or write PROVIDER/NAME with one of "
-            + ", ".join(provider.prefix for provider in PROVIDERS),
+            + ", ".join(provider.prefix for provider in (*PROVIDERS, *BY_LITELLM)),
             code=ErrorCode.UNKNOWN_MODEL,
         )
     provider = candidates[0]

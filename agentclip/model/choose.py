@@ -5,12 +5,16 @@ Light on purpose: the provider's process imports while the rest of the program d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Mapping, Sequence
 
 from agentclip import paths
 from agentclip.config import Settings
+from agentclip.errors import ConfigError
 from agentclip.model.base import Model
 from agentclip.model.catalog import ModelChoice, make_model
+from agentclip.model.protocol import Prices, Route
 from agentclip.model.providers import find_providers
 from agentclip.model.remote import WorkerModel
 
@@ -21,7 +25,7 @@ def choose_model(settings: Settings, environ: Mapping[str, str]) -> Model | None
     `environ` holds the keys too. A provider's process starts at once, so that its imports overlap with ours.
 
     Raises:
-        ConfigError: nobody serves that name, or its key is missing.
+        ConfigError: nobody serves that name, its key is missing, a setting has no such value.
     """
     name = settings.model or ("default" if settings.api_base else _usual_model(environ))
     if name is None:
@@ -30,8 +34,14 @@ def choose_model(settings: Settings, environ: Mapping[str, str]) -> Model | None
         name,
         settings.api_base,
         key_variable=settings.api_key_env,
+        key_file=None if settings.api_key_file is None else os.path.expanduser(settings.api_key_file),
         stall_timeout_s=settings.stall_s,
+        images=settings.images,
         stream=settings.stream,
+        route=None if settings.provider is None else Route(_one_of("model.provider", settings.provider, tuple(Route))),
+        text_protocol=_one_of("model.tool_protocol", settings.tool_protocol, ("native", "text")) == "text",
+        context_window=settings.context_window or None,
+        prices=_prices(settings.prices),
     )
     model = make_model(choice, environ, paths.state_dir() / "model.log")
     if isinstance(model, WorkerModel):
@@ -55,3 +65,24 @@ def first_screen(environ: Mapping[str, str]) -> tuple[str, ...]:
 def _usual_model(environ: Mapping[str, str]) -> str | None:
     found = (looked.provider.example for looked in find_providers(environ) if looked.found and looked.provider.example)
     return next(found, None)
+
+
+def _one_of(key: str, value: str, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise ConfigError(f"`{key}` is {value!r}", hint=f"Allowed: {', '.join(allowed)}")
+    return value
+
+
+def _prices(entries: Sequence[str]) -> Prices | None:
+    """`input=0.25`, `output=2` and perhaps `cached=0.025`. Raises ConfigError."""
+    if not entries:
+        return None
+    given: dict[str, float] = {}
+    for entry in entries:
+        name, _, amount = entry.partition("=")
+        if name not in {"input", "output", "cached"} or not re.fullmatch(r"\d{1,9}(\.\d+)?", amount):
+            raise ConfigError(f"`model.prices` holds {entry!r}", hint="Allowed: input=0.25, output=2, cached=0.025")
+        given[name] = float(amount)
+    if not {"input", "output"} <= given.keys():
+        raise ConfigError("`model.prices` needs `input` and `output`", hint="Write it as: input=0.25, output=2")
+    return Prices(given["input"], given["output"], given.get("cached", given["input"]))

@@ -133,7 +133,7 @@ def as_error(refusal: Refusal, settings: ProviderSettings) -> ModelError:
         return ModelError(message, code=ErrorCode.SERVER_ERROR, retry_after_s=refusal.retry_after_s)
     if status in {400, 404, 422} and UNKNOWN_MODEL.search(refusal.text):
         return ModelError(
-            f"unknown model {settings.model} at {settings.api_base}{said}",
+            f"unknown model {settings.model} at {settings.where}{said}",
             hint="Choose another with --model",
             code=ErrorCode.UNKNOWN_MODEL,
         )
@@ -143,12 +143,12 @@ def as_error(refusal: Refusal, settings: ProviderSettings) -> ModelError:
 def _key_error(status: int, said: str, settings: ProviderSettings) -> ModelError:
     variable = settings.key_variable or "the API key"
     if not settings.key:
-        code, message, hint = ErrorCode.MISSING_KEY, f"{settings.api_base} wants a key ({status}){said}", f"Set {variable}"
+        code, message, hint = ErrorCode.MISSING_KEY, f"{settings.where} wants a key ({status}){said}", f"Set {variable}"
     elif status in {400, 402, 429}:
         code, message = ErrorCode.BAD_KEY, f"the account has no credit left ({status}){said}"
         hint = f"Add credit to it, or put another key into {variable}"
     else:
-        code, message = ErrorCode.BAD_KEY, f"{settings.api_base} refuses the key ({status}){said}"
+        code, message = ErrorCode.BAD_KEY, f"{settings.where} refuses the key ({status}){said}"
         hint = f"Check {variable}"
     return ModelError(message, hint=hint, code=code)
 
@@ -158,7 +158,7 @@ def _address_error(refusal: Refusal, said: str, settings: ProviderSettings) -> M
     if refusal.is_page or refusal.status in {404, 405} or refusal.status < 400:
         what = "a web page" if refusal.is_page else _status_words(refusal.status)
         return ModelError(
-            f"no chat completions at {settings.api_base}: it answers with {what}{said}",
+            f"no chat completions at {settings.where}: it answers with {what}{said}",
             hint="Check --api-base; it usually ends with /v1",
             code=ErrorCode.CONFIG,
         )

@@ -10,16 +10,17 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
-from dataclasses import replace
 
 import httpx
 import msgspec
 
 from agentclip.errors import ErrorCode, ModelError
-from agentclip.messages import AssistantMessage, Conversation
+from agentclip.messages import Conversation
 from agentclip.model.assemble import ReplyAssembler, ReplyTooLongError
-from agentclip.model.base import Part, Reply
-from agentclip.model.failures import NO_PICTURES, TEXT_ONLY, Refusal, as_error, one_line, read_refusal, read_streamed_error
+from agentclip.model.base import ModelFacts, Part
+from agentclip.model.facts import read_models
+from agentclip.model.failures import Refusal, as_error, one_line, read_refusal, read_streamed_error
+from agentclip.model.outcome import finished_reply, simpler
 from agentclip.model.protocol import ProviderSettings
 from agentclip.model.sse import EventStream, EventTooLongError
 from agentclip.model.transport import connection_lost, headers, make_client, transport_error
@@ -30,7 +31,6 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024
 AFTER_FINISH_S = 5.0
 """After the finish_reason only usage and the end may come; an endpoint that holds them back is not waited for longer."""
 DONE = "[DONE]"
-PICTURES_LEFT_OUT = "the endpoint takes no pictures: they were replaced by a note"
 
 
 class _RefusedError(Exception):
@@ -48,6 +48,8 @@ class OpenAIEndpoint:
         self.settings = settings
         self._options = BodyOptions(settings.model, stream=settings.stream, images=settings.images)
         self._client: httpx.AsyncClient | None = None
+        self.context_window: int | None = None
+        """Nobody told yet: the list of models may."""
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -67,10 +69,12 @@ class OpenAIEndpoint:
                     async for part in parts:
                         yield part
             except _RefusedError as refused:
-                simpler = self._simpler(options, refused.refusal, conversation)
-                if simpler is None:
+                found = simpler(options, refused.refusal, conversation)
+                if found is None:
                     raise as_error(refused.refusal, self.settings) from refused
-                options = simpler
+                options, lasting = found
+                if lasting:
+                    self._options = options
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise transport_error(error, self.settings) from error
             except (EventTooLongError, ReplyTooLongError) as error:
@@ -78,18 +82,17 @@ class OpenAIEndpoint:
             else:
                 return
 
-    def _simpler(self, options: BodyOptions, refusal: Refusal, conversation: Conversation) -> BodyOptions | None:
-        """The request without what the endpoint complains about; None when that is nothing we can leave out."""
-        if refusal.status not in {400, 404, 415, 422, 500}:
-            return None
-        if options.stream and options.include_usage and "stream_options" in refusal.text:
-            self._options = replace(self._options, include_usage=False)
-            return replace(options, include_usage=False)
-        if options.images and has_images(conversation) and NO_PICTURES.search(refusal.text):
-            if TEXT_ONLY.search(refusal.text):
-                self._options = replace(self._options, images=False)
-            return replace(options, images=False)
-        return None
+    async def models(self) -> tuple[ModelFacts, ...]:
+        """What the endpoint offers. Raises ModelError."""
+        self._client = self._client or make_client(self.settings)
+        try:
+            response = await self._client.get(f"{self.settings.api_base}/models", headers=headers(self.settings))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise transport_error(error, self.settings) from error
+        if not response.is_success:
+            refusal = read_refusal(response.status_code, response.headers, response.content, self.settings.key)
+            raise as_error(refusal, self.settings)
+        return read_models(self._decode(response.text))
 
     async def _attempt(self, conversation: Conversation, options: BodyOptions) -> AsyncGenerator[Part, None]:
         # Pictures are read from the disk and turned into base64 here: not on the loop that must hear a cancel.
@@ -105,7 +108,7 @@ class OpenAIEndpoint:
                 async for part in parts:
                     yield part
             left_out = has_images(conversation) and not options.images
-            yield _reply(assembler, (PICTURES_LEFT_OUT,) if left_out else ())
+            yield finished_reply(assembler, self.settings.prices, pictures_left_out=left_out)
             await _drain(chunks)
 
     async def _refuse(self, response: httpx.Response) -> None:
@@ -180,10 +183,11 @@ class OpenAIEndpoint:
 
 
 def _encode(conversation: Conversation, options: BodyOptions) -> bytes:
-    return msgspec.json.encode(request_body(conversation, options, _read_image))
+    return msgspec.json.encode(request_body(conversation, options, read_image))
 
 
-def _read_image(path: str, limit: int) -> bytes:
+def read_image(path: str, limit: int) -> bytes:
+    """At most `limit` bytes of a picture. Raises OSError."""
     with open(path, "rb") as file:
         return file.read(limit)
 
@@ -207,33 +211,3 @@ async def _drain(chunks: AsyncIterator[bytes]) -> None:
                 pass
     except (httpx.HTTPError, httpx.StreamError, TimeoutError):
         return
-
-
-def _reply(assembler: ReplyAssembler, notes: tuple[str, ...]) -> Reply:
-    """The whole reply.
-
-    Raises:
-        ModelError: it holds neither text nor calls.
-    """
-    message, finish = assembler.message(), assembler.finish_reason
-    if not message.text.strip() and not message.tool_calls:
-        raise _empty_answer(finish)
-    if not message.text.strip():
-        message = AssistantMessage("", message.tool_calls, message.reasoning)
-    if finish == "length":
-        notes += ("the answer is cut: the model reached its output limit",)
-    elif finish == "content_filter":
-        notes += ("the answer is cut: the provider's content filter stopped it",)
-    return Reply(message, assembler.usage, notes)
-
-
-def _empty_answer(finish: str | None) -> ModelError:
-    match finish:
-        case "length":
-            text, hint = "the model used up its output limit without an answer", "Ask for less at once"
-            return ModelError(text, hint=hint, code=ErrorCode.BAD_REQUEST)
-        case "content_filter":
-            text, hint = "the provider's content filter stopped the answer", "Say it in other words"
-            return ModelError(text, hint=hint, code=ErrorCode.BAD_REQUEST)
-        case _:
-            return ModelError("the model answered with nothing", code=ErrorCode.SERVER_ERROR)

@@ -1,7 +1,8 @@
 """What the two ends of the provider's process say to each other: JSON lines on private pipes.
 
-    us -> worker    Configure (first, once), then Ask and Cancel in any order
-    worker -> us    Ready (once), then for each Ask: Streamed*, and one of Answered | Failed | Stopped; Beat while it works
+    us -> worker    Configure (first, once), then Ask, List and Cancel in any order
+    worker -> us    Ready (once), then for each Ask: Streamed*, and one of Answered | Failed | Stopped; for each List:
+                    Listed | Failed | Stopped; Beat while it works; Window when the model's context window became known
 
 Values only. The key travels in `Configure` and nowhere else.
 """
@@ -10,11 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import msgspec
 
 from agentclip.errors import ErrorCode
 from agentclip.messages import AssistantMessage, Conversation, Message, ToolMessage, ToolSpec, Usage, UserMessage
+from agentclip.model.base import ModelFacts
+
+
+class Route(StrEnum):
+    """Which code in the worker talks to the endpoint."""
+
+    DIRECT = "direct"
+    """Chat completions over httpx: starts in a tenth of a second."""
+    LITELLM = "litellm"
+    """Any provider; loading it takes seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached: float
+    """Of input tokens that were read from the provider's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +57,26 @@ class ProviderSettings:
     images: bool = True
     """False when the model is known to take text only."""
     stream: bool = True
+    route: Route = Route.DIRECT
+    litellm_provider: str = ""
+    """What litellm calls the provider; empty for the direct route."""
+    well_known: bool = True
+    """The address is the provider's own: what is known of its models by name holds. False for any other `--api-base`."""
+    known_as: str = ""
+    """The model's name in tables, `deepseek/deepseek-chat`; empty for none."""
+    key_file: str = ""
+    """The worker reads the key from there; empty for none."""
+    text_protocol: bool = False
+    """The model has no tool calling: it writes a fenced block instead."""
+    context_window: int | None = None
+    """As configured; None to find it out."""
+    prices: Prices | None = None
+    """As configured; None when unknown."""
+
+    @property
+    def where(self) -> str:
+        """The endpoint, for a person."""
+        return self.api_base or self.litellm_provider
 
 
 class Configure(msgspec.Struct, tag="configure", frozen=True):
@@ -65,6 +107,12 @@ class Ask(msgspec.Struct, tag="ask", frozen=True):
     def conversation(self) -> Conversation:
         """The conversation that was packed."""
         return Conversation(self.system, tuple(_unpack(self.messages)), self.tools)
+
+
+class List(msgspec.Struct, tag="list", frozen=True):
+    """A request for the models of the endpoint."""
+
+    id: int
 
 
 class Cancel(msgspec.Struct, tag="cancel", frozen=True):
@@ -101,6 +149,19 @@ class Answered(msgspec.Struct, tag="answered", omit_defaults=True, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+class Listed(msgspec.Struct, tag="listed", frozen=True):
+    """The models of the endpoint."""
+
+    id: int
+    models: tuple[ModelFacts, ...]
+
+
+class Window(msgspec.Struct, tag="window", frozen=True):
+    """The model's context window became known."""
+
+    tokens: int
+
+
 class Failed(msgspec.Struct, tag="failed", omit_defaults=True, frozen=True):
     """The fields of a ModelError."""
 
@@ -117,8 +178,8 @@ class Stopped(msgspec.Struct, tag="stopped", frozen=True):
     id: int
 
 
-ToWorker = Configure | Ask | Cancel
-FromWorker = Ready | Beat | Streamed | Answered | Failed | Stopped
+ToWorker = Configure | Ask | List | Cancel
+FromWorker = Ready | Beat | Window | Streamed | Answered | Listed | Failed | Stopped
 
 
 def pack_ask(request_id: int, conversation: Conversation) -> Ask:

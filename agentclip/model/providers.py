@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agentclip.model.protocol import Route
+
 OWN_KEY_VARIABLE = "AGENTCLIP_API_KEY"
 """The key for an `--api-base` that is none of the well-known endpoints: their keys are never sent anywhere else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """An endpoint that speaks chat completions."""
+    """An endpoint."""
 
     name: str
     prefix: str
@@ -23,6 +25,8 @@ class Provider:
     """Beginnings of model names that are its own and need no prefix."""
     example: str = ""
     """A value for `--model`, for hints; empty where only the person knows what is installed."""
+    route: Route = Route.DIRECT
+    """DIRECT where it speaks chat completions."""
 
     @property
     def is_local(self) -> bool:
@@ -48,13 +52,49 @@ PROVIDERS: tuple[Provider, ...] = (
         "mistral-medium-latest",
     ),
     Provider("xAI", "xai", "https://api.x.ai/v1", "XAI_API_KEY", ("grok-",), "grok-4"),
+    Provider(
+        "Anthropic",
+        "anthropic",
+        "https://api.anthropic.com",
+        "ANTHROPIC_API_KEY",
+        ("claude-",),
+        "claude-sonnet-4-5",
+        Route.LITELLM,
+    ),
+    Provider(
+        "Gemini",
+        "gemini",
+        "https://generativelanguage.googleapis.com",
+        "GEMINI_API_KEY",
+        ("gemini-",),
+        "gemini-2.5-flash",
+        Route.LITELLM,
+    ),
     Provider("Ollama", "ollama", "http://127.0.0.1:11434/v1"),
     Provider("LM Studio", "lmstudio", "http://127.0.0.1:1234/v1"),
     Provider("llama.cpp", "llamacpp", "http://127.0.0.1:8080/v1"),
     Provider("vLLM", "vllm", "http://127.0.0.1:8000/v1"),
 )
 
-KEY_VARIABLES: tuple[str, ...] = (OWN_KEY_VARIABLE, *(provider.key_variable for provider in PROVIDERS if provider.key_variable))
+BY_LITELLM: tuple[Provider, ...] = (
+    Provider("Azure", "azure", "", "AZURE_API_KEY", route=Route.LITELLM),
+    Provider("Bedrock", "bedrock", "", route=Route.LITELLM),
+    Provider("Cerebras", "cerebras", "", "CEREBRAS_API_KEY", route=Route.LITELLM),
+    Provider("Cohere", "cohere_chat", "", "COHERE_API_KEY", route=Route.LITELLM),
+    Provider("Fireworks", "fireworks_ai", "", "FIREWORKS_AI_API_KEY", route=Route.LITELLM),
+    Provider("Hugging Face", "huggingface", "", "HUGGINGFACE_API_KEY", route=Route.LITELLM),
+    Provider("NVIDIA NIM", "nvidia_nim", "", "NVIDIA_NIM_API_KEY", route=Route.LITELLM),
+    Provider("Perplexity", "perplexity", "", "PERPLEXITYAI_API_KEY", route=Route.LITELLM),
+    Provider("SambaNova", "sambanova", "", "SAMBANOVA_API_KEY", route=Route.LITELLM),
+    Provider("Together", "together_ai", "", "TOGETHERAI_API_KEY", route=Route.LITELLM),
+    Provider("Vertex", "vertex_ai", "", route=Route.LITELLM),
+)
+"""Named with their prefix; their addresses and all credentials but one key (AWS_*, GOOGLE_*, AZURE_API_BASE) litellm knows."""
+
+KEY_VARIABLES: tuple[str, ...] = (
+    OWN_KEY_VARIABLE,
+    *(each.key_variable for each in (*PROVIDERS, *BY_LITELLM) if each.key_variable),
+)
 
 
 @dataclass(frozen=True, slots=True)

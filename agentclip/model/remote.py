@@ -13,9 +13,22 @@ from pathlib import Path
 
 from agentclip.errors import ErrorCode, ModelError
 from agentclip.messages import Conversation
-from agentclip.model.base import CallPart, Model, Part, ReasoningPart, Reply, TextPart
-from agentclip.model.protocol import Answered, Beat, Failed, FromWorker, ProviderSettings, Ready, Stopped, Streamed
-from agentclip.model.worker_process import Inbox, Patience, WorkerProcess
+from agentclip.model.base import CallPart, Model, ModelFacts, Part, ReasoningPart, Reply, TextPart
+from agentclip.model.protocol import (
+    Answered,
+    Beat,
+    Failed,
+    FromWorker,
+    List,
+    Listed,
+    ProviderSettings,
+    Ready,
+    Stopped,
+    Streamed,
+    Window,
+    line,
+)
+from agentclip.model.worker_process import Inbox, Patience, WorkerProcess, ask_line
 
 
 class WorkerModel:
@@ -37,8 +50,16 @@ class WorkerModel:
         self._patience = patience or Patience()
         self._python = python
         self._worker: WorkerProcess | None = None
+        self._window: int | None = None
         self._closed = False
         self._ids = itertools.count(1)
+
+    @property
+    def context_window(self) -> int | None:
+        """As configured, or as the provider's data says; None while unknown."""
+        if self._worker is not None and self._worker.context_window is not None:
+            self._window = self._worker.context_window
+        return self.settings.context_window or self._window
 
     @property
     def worker_pid(self) -> int | None:
@@ -63,7 +84,8 @@ class WorkerModel:
         for last_try in (False, True):
             worker = await self._living()
             delivered = False
-            with worker.request(next(self._ids), conversation) as inbox:
+            request_id = next(self._ids)
+            with worker.request(request_id, ask_line(request_id, conversation)) as inbox:
                 while (message := await self._next(worker, inbox)) is not None:
                     for part in _parts(message):
                         delivered = True
@@ -72,6 +94,17 @@ class WorkerModel:
                         return
             if delivered or last_try or self._closed:
                 raise await self._death(worker)
+
+    async def models(self) -> tuple[ModelFacts, ...]:
+        """The models that the endpoint offers. Raises ModelError."""
+        worker = await self._living()
+        request_id = next(self._ids)
+        with worker.request(request_id, line(List(request_id))) as inbox:
+            while (message := await self._next(worker, inbox)) is not None:
+                if isinstance(message, Listed):
+                    return message.models
+                _parts(message)
+        raise await self._death(worker)
 
     async def aclose(self) -> None:
         """End the process, within a second."""
@@ -124,7 +157,7 @@ def _parts(message: FromWorker) -> tuple[Part, ...]:
             return (Reply(message.message, message.usage, message.notes),)
         case Failed():
             raise ModelError(message.message, hint=message.hint, code=message.code, retry_after_s=message.retry_after_s)
-        case Ready() | Beat() | Stopped():
+        case Ready() | Beat() | Window() | Listed() | Stopped():
             return ()
 
 

@@ -138,6 +138,7 @@ class ReplayModel:
     """Plays a recording: each request takes the next reply of the file."""
 
     def __init__(self, path: Path) -> None:
+        self.context_window: int | None = None
         self.name = f"{PREFIX}{path.stem if path == DEMO else path}"
         self.recording = read_recording(path)
         self._next = 0

@@ -95,7 +95,7 @@ def transport_error(error: httpx.HTTPError | httpx.InvalidURL, settings: Provide
 
 
 def _connect_error(error: BaseException, where: str) -> ModelError:
-    causes = list(_causes(error))
+    causes = list(causes_of(error))
     if {"http", "https", "all"} & getproxies().keys() and not is_this_machine(where):
         where += " through the proxy of the environment"
     if any(isinstance(cause, socket.gaierror) for cause in causes):
@@ -109,11 +109,11 @@ def _connect_error(error: BaseException, where: str) -> ModelError:
     return ModelError(message, hint=hint, code=ErrorCode.UNAVAILABLE)
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def causes_of(error: BaseException | None) -> Iterator[BaseException]:
     """The error and what it came from, exception groups included."""
     while error is not None:
         yield error
         if isinstance(error, BaseExceptionGroup):
             for member in error.exceptions:
-                yield from _causes(member)
+                yield from causes_of(member)
         error = error.__cause__ or error.__context__

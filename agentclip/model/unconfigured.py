@@ -13,6 +13,7 @@ class UnconfiguredModel:
     """Meets the Protocol, never answers."""
 
     name = "no model"
+    context_window = None
 
     async def reply(self, conversation: Conversation) -> AsyncGenerator[Part, None]:  # noqa: ARG002  nobody reads it
         """Say what is missing. Raises ModelError always."""

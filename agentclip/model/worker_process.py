@@ -24,9 +24,11 @@ from agentclip.model.protocol import (
     Configure,
     Failed,
     FromWorker,
+    Listed,
     ProviderSettings,
     Ready,
     Stopped,
+    Window,
     line,
     pack_ask,
     read_from_worker,
@@ -39,6 +41,13 @@ MAX_LOG_BYTES = 1024 * 1024
 POLL_S = 0.01
 # httpx imports its own command line with click and rich, unless that fails: a third of the worker's start and 9 MB.
 LAUNCH = "import sys; sys.modules['httpx._main'] = None; from agentclip.model.worker import main; main()"
+
+LITELLM_SETTINGS = {
+    "DISABLE_AIOHTTP_TRANSPORT": "True",  # httpx: an aborted stream closes its socket at once
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_MODE": "PRODUCTION",
+    "LITELLM_OFFLINE_MODE": "true",
+}
 
 Inbox = asyncio.Queue[FromWorker | None]
 """What the worker says that matters to one request; None when it is dead."""
@@ -63,6 +72,7 @@ class WorkerProcess(asyncio.Protocol):
 
     def __init__(self, settings: ProviderSettings, log: Path, patience: Patience, python: str) -> None:
         self.ready = False
+        self.context_window: int | None = None
         self.dead = asyncio.Event()
         self.patience = patience
         self._inboxes: dict[int, Inbox] = {}
@@ -89,12 +99,12 @@ class WorkerProcess(asyncio.Protocol):
                 self._reader, _ = await loop.connect_read_pipe(lambda: self, os.fdopen(self._stdout, "rb", 0))
 
     @contextmanager
-    def request(self, request_id: int, conversation: Conversation) -> Iterator[Inbox]:
-        """Ask, and leave nothing running when the block is left."""
+    def request(self, request_id: int, question: bytes) -> Iterator[Inbox]:
+        """Ask, and leave nothing running when the block is left. `question` is the line of an Ask or List with that id."""
         assert self._writer is not None
         inbox = self._inboxes[request_id] = Inbox()
         try:
-            self._writer.write(_ask_line(request_id, conversation))
+            self._writer.write(question)
             yield inbox
         finally:
             if self._inboxes.pop(request_id, None) is not None:
@@ -177,7 +187,9 @@ class WorkerProcess(asyncio.Protocol):
                 for inbox in self._inboxes.values():
                     inbox.put_nowait(message)
                 return
-            case Answered() | Failed() | Stopped():
+            case Window(tokens):
+                self.context_window = tokens
+            case Answered() | Listed() | Failed() | Stopped():
                 if message.id in self._stopping:
                     self._stopping.pop(message.id).cancel()
                 inbox_of_ended = self._inboxes.pop(message.id, None)
@@ -196,7 +208,8 @@ class WorkerProcess(asyncio.Protocol):
         self._stopping[request_id] = asyncio.get_running_loop().call_later(wait_s, self.kill)
 
 
-def _ask_line(request_id: int, conversation: Conversation) -> bytes:
+def ask_line(request_id: int, conversation: Conversation) -> bytes:
+    """An Ask as a line, also of text that is not valid Unicode."""
     try:
         return line(pack_ask(request_id, conversation))
     except UnicodeEncodeError:
@@ -231,5 +244,5 @@ def _spawn(log: Path, python: str, key_variable: str) -> tuple[subprocess.Popen[
 
 
 def worker_environment(env: Mapping[str, str], key_variable: str) -> dict[str, str]:
-    """Our environment without keys: the one key it needs comes by pipe."""
-    return {name: value for name, value in env.items() if name not in {*KEY_VARIABLES, key_variable}}
+    """Our environment without keys (the one it needs comes by pipe), and with what keeps litellm from reading `.env` files."""
+    return {name: value for name, value in env.items() if name not in {*KEY_VARIABLES, key_variable}} | LITELLM_SETTINGS

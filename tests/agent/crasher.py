@@ -48,6 +48,8 @@ class DirectModel:
 
     name = "fake-model"
 
+    context_window: int | None = None
+
     def __init__(self, url: str) -> None:
         self.endpoint = OpenAIEndpoint(ProviderSettings("fake-model", url))
 

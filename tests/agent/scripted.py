@@ -30,6 +30,7 @@ class ScriptedModel:
     """One entry of the script per request."""
 
     name = "scripted"
+    context_window: int | None = None
 
     def __init__(self, script: Iterable[Scripted]) -> None:
         self.script = list(script)

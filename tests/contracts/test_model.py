@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,17 @@ import pytest
 from agentclip.errors import ErrorCode, ModelError
 from agentclip.messages import AssistantMessage, Conversation, ToolCall, ToolMessage, ToolSpec, UserMessage
 from agentclip.model.base import CallPart, Model, Part, ReasoningPart, Reply, TextPart
-from agentclip.model.catalog import ModelChoice, make_model
+from agentclip.model.catalog import ModelChoice, make_model, provider_settings
+from agentclip.model.protocol import Route
+from agentclip.model.worker import make_endpoint
 from tests.fake_model.server import FakeModel
 
 Script = list[dict[str, Any]]
 Start = Callable[[Script], Awaitable[Model]]
 RUN = ToolSpec("run", "runs", '{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}')
 HELLO = Conversation("Be brief.", (UserMessage("hello"),), (RUN,))
-IN_PARTS = pytest.mark.parametrize("start", ["replay", "streamed"], indirect=True)
+LITELLM = ["litellm-openai", "litellm-anthropic"]
+IN_PARTS = pytest.mark.parametrize("start", ["replay", "streamed", *LITELLM], indirect=True)
 """For what only an answer in parts has: a middle."""
 STATUSES = {"RATE_LIMIT": 429, "SERVER_ERROR": 503, "BAD_REQUEST": 400}
 
@@ -36,7 +39,23 @@ def as_answer(reply: dict[str, Any]) -> dict[str, Any]:
     return {**reply, "usage": {"prompt_tokens": 10, "completion_tokens": 2}} if "usage" in reply else reply
 
 
-@pytest.fixture(params=["replay", "streamed", "whole"])
+class InProcess:
+    """litellm's route without its process, which would take 5 s to start for every test (tests/model/test_litellm.py)."""
+
+    name = "litellm"
+    context_window: int | None = None
+
+    def __init__(self, choice: ModelChoice) -> None:
+        self.endpoint = make_endpoint(provider_settings(choice, {}))
+
+    def reply(self, conversation: Conversation) -> AsyncGenerator[Part, None]:
+        return self.endpoint.reply(conversation)
+
+    async def aclose(self) -> None:
+        await self.endpoint.aclose()
+
+
+@pytest.fixture(params=["replay", "streamed", "whole", *LITELLM])
 async def start(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Start]:
     models: list[Model] = []
     with FakeModel() as server:
@@ -48,7 +67,12 @@ async def start(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
                 choice = ModelChoice(f"replay:{recording}")
             else:
                 server.script += [as_answer(reply) for reply in script]
-                choice = ModelChoice("fake-model", server.url, stream=request.param == "streamed")
+                name = "anthropic/fake-model" if request.param == "litellm-anthropic" else "fake-model"
+                route = Route.LITELLM if request.param in LITELLM else Route.DIRECT
+                choice = ModelChoice(name, server.url, stream=request.param != "whole", route=route)
+                if request.param in LITELLM:
+                    models.append(InProcess(choice))
+                    return models[-1]
             models.append(make_model(choice, {}, tmp_path / "worker.log"))
             return models[-1]
 
@@ -189,7 +213,7 @@ async def test_cancelling_the_task_ends_a_reply_that_hangs(start: Start) -> None
     assert (await reply_of(model)).message.text == "back"
 
 
-@IN_PARTS
+@pytest.mark.parametrize("start", ["replay", "streamed"], indirect=True)
 async def test_closing_the_model_is_quick_while_a_reply_hangs_and_may_be_repeated(start: Start) -> None:
     model = await start([{"text": "wait", "hang": True}])
     stream = model.reply(HELLO)

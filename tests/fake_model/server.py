@@ -1,4 +1,4 @@
-"""A strict fake of a chat completions server on 127.0.0.1, for tests over real HTTP and for tries by hand.
+"""A strict fake of a chat completions server (and of Anthropic's) on 127.0.0.1, for tests over HTTP and tries by hand.
 
     with FakeModel([run("ls"), text("two files")]) as server:
         ... --api-base server.url --model fake-model ...
@@ -27,6 +27,7 @@ from typing import Any, Self
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.fake_model import anthropic
 from tests.fake_model import script as scripted
 from tests.fake_model.script import Reply, ScriptItem, call, run, text
 from tests.fake_model.strict import InvalidRequestError, read_body
@@ -89,7 +90,7 @@ class FakeModel:
         self.models = models
         """The only names that are known; None accepts all."""
         self.requests: list[Received] = []
-        """Of `/chat/completions`, in order of arrival."""
+        """Of `/chat/completions` and `/messages`, in order of arrival."""
         self.ending = threading.Event()
         self._answers_all = callable(script)
         self._arrived = threading.Condition()
@@ -187,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Received(self.path, headers, raw, time.monotonic())
-        if self.path != "/v1/chat/completions":
+        if self.path not in {"/v1/chat/completions", anthropic.PATH}:
             self.send_error_json(404, f"no such path {self.path}")
             return
         refusal = self.check(request)
@@ -202,13 +203,19 @@ class _Handler(BaseHTTPRequestHandler):
             request.mark_closed()
             self.close_connection = True
 
+    @property
+    def is_anthropic(self) -> bool:
+        """The client speaks Anthropic's messages."""
+        return self.path == anthropic.PATH
+
     def check(self, request: Received) -> tuple[int, str] | None:
         """Why the request is refused: status and reason."""
         fake = self.server.fake
-        if fake.key is not None and request.headers.get("authorization") != f"Bearer {fake.key}":
+        given = {request.headers.get("authorization"), f"Bearer {request.headers.get('x-api-key')}"}
+        if fake.key is not None and f"Bearer {fake.key}" not in given:
             return 401, "Incorrect API key provided"
         try:
-            request.body = read_body(request.raw)
+            request.body = anthropic.read_body(request.raw) if self.is_anthropic else read_body(request.raw)
         except InvalidRequestError as violation:
             request.violation = str(violation)
             return 400, str(violation)
@@ -224,7 +231,8 @@ class _Handler(BaseHTTPRequestHandler):
         if "status" in reply:
             self.send_scripted(reply)
         elif not request.body.get("stream"):
-            self.send_json(200, scripted.whole_answer(reply, request.body["model"], request.raw, number))
+            whole_answer = anthropic.whole_answer if self.is_anthropic else scripted.whole_answer
+            self.send_json(200, whole_answer(reply, request.body["model"], request.raw, number))
         else:
             self.stream(reply, request, number)
 
@@ -249,6 +257,9 @@ class _Handler(BaseHTTPRequestHandler):
     def events(self, reply: Reply, request: Received, number: int) -> Any:
         """The stream as bytes, one event each."""
         model = request.body["model"]
+        if self.is_anthropic:
+            yield from anthropic.events(reply, model, request.raw, number)
+            return
         for delta in scripted.deltas(reply, number):
             if isinstance(delta, str):
                 yield delta.encode()
@@ -299,6 +310,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_whole(status, {"Content-Type": "application/json"}, json.dumps(value).encode())
 
     def send_error_json(self, status: int, message: str) -> None:
+        if self.is_anthropic:
+            self.send_json(status, anthropic.error_body(message, status))
+            return
         self.send_json(status, {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}})
 
     def send_whole(self, status: int, headers: dict[str, str], payload: bytes) -> None:
