@@ -181,7 +181,8 @@ WHOLE = {
         ! ! a  a $(b |)  a $(fi)  a `b |`  a |&& b  ;  &  |  a;&  a $'b  a $"b  a &&\n  a |\n# c\n  a\n&& b  a;\n;  (a
         a $((1)  a x>2>f
     """,
-    "odd characters and continuations": "a\rb  a\0b  a \x01  a \x7f  a\\\nb  a $x\\\n  a # c \\\n  a \\  a |\\\n| b  2\\\n>f a",
+    "odd characters and continuations": "a\rb  a\0b  a \x01  a \x7f  a\\\nb  a $x\\\n  a # c \\\n  a \\  a |\\\n| b  2\\\n>f a"
+    '  a "$RAN\\\nDOM"  a "$\\\nRANDOM"  a `b \\`c\\``  a `b \\$c`  a "`b "c"`"  a $(`b`#c)  a $\\\nx',
 }
 
 

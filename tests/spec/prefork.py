@@ -22,7 +22,7 @@ class Outcome:
     """How a line ended."""
 
     status: int
-    """Exit status; -N for a signal."""
+    """As a shell reads it: 128+N for a signal."""
     stdout: bytes
     stderr: bytes
 
@@ -44,7 +44,7 @@ class Prefork:
         self._server.stdin.write(json.dumps(request).encode() + b"\n")
         self._server.stdin.flush()
         status, size = self._server.stdout.readline().split()
-        return Outcome(int(status), self._server.stdout.read(int(size)), self._stderr.read_bytes())
+        return Outcome(_as_shells_do(int(status)), self._server.stdout.read(int(size)), self._stderr.read_bytes())
 
     def close(self) -> None:
         """End the server."""
@@ -63,7 +63,11 @@ def run_bash(line: str, cwd: Path, env: dict[str, str]) -> Outcome:
         start_new_session=True,
         timeout=LIMIT_S,
     )
-    return Outcome(answer.returncode, answer.stdout, answer.stderr)
+    return Outcome(_as_shells_do(answer.returncode), answer.stdout, answer.stderr)
+
+
+def _as_shells_do(returncode: int) -> int:
+    return 128 - returncode if returncode < 0 else returncode
 
 
 def _serve() -> None:
