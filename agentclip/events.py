@@ -5,7 +5,9 @@ A session:
 A turn:
     TurnStarted Step* TurnFinished
 A step:
-    (TextDelta | ReasoningDelta)* AssistantReplied Answer* (Advised | UserMessageFolded)*
+    Shortened* (TextDelta | ReasoningDelta)* AssistantReplied Answer* (Advised | UserMessageFolded)*
+Shortened, before a reply, between turns too:
+    ResultsMasked | SnapshotTaken
 An answer, one per tool call and in the order of the calls:
     Run (with the call's id) | CallAnswered (nothing ran)
 A run:
@@ -70,11 +72,50 @@ class UserMessageFolded:
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """A message of ours to the model joins the conversation: its reply was cut, empty, or a call written as text."""
+    """A message of ours to the model joins the conversation: its reply was cut, empty, a call written as text, or a loop."""
 
     message: UserMessage
     reason: str
     """One line for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsMasked:
+    """Old results of commands are sent shortened from now on; the log keeps them whole."""
+
+    up_to_seq: int
+    """Results of events up to this one."""
+    tokens_before: int
+    """Estimated size of the whole prompt."""
+    tokens_after: int
+
+
+class SnapshotSource(StrEnum):
+    """Who wrote a snapshot's words."""
+
+    MODEL = "model"
+    CODE = "code"
+    """The model gave none that could be used: the words of the one before, and what code recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotTaken:
+    """From now on the model reads this instead of what came before; the log keeps all of it."""
+
+    number: int
+    """1-based within the session; the file is `snapshot-0001.xml`."""
+    text: str
+    """The whole `<state_snapshot>` document."""
+    first_kept_seq: int
+    """Messages of this event and of later ones stay as they are."""
+    kept_seqs: tuple[int, ...]
+    """Events before that whose messages stay too: the prompt that is being worked on."""
+    tokens_before: int
+    """Estimated size of the whole prompt."""
+    tokens_after: int
+    source: SnapshotSource = SnapshotSource.MODEL
+    usage: Usage | None = None
+    """What the requests for it used; None when there was none or nobody told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +252,8 @@ Event = (
     | TurnStarted
     | UserMessageFolded
     | Advised
+    | ResultsMasked
+    | SnapshotTaken
     | TextDelta
     | ReasoningDelta
     | AssistantReplied

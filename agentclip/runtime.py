@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
@@ -37,9 +36,6 @@ SWEEP_AFTER_S = 5.0
 """The screen is painted and the first model call is out by then."""
 SWEEP_WAIT_S = 1.0
 """How long the end may wait for a sweep; its own limit is shorter."""
-
-COUNTED_RUNS = 500
-"""Runs that say which commands a session uses."""
 
 
 class Stoppable(Protocol):

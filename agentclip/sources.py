@@ -6,6 +6,7 @@ Commands, store and shell do not know each other; this joins them.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import threading
@@ -31,6 +32,9 @@ from agentclip.store.facts import SessionFacts, read_facts
 from agentclip.store.listing import LOG_NAME, find, list_sessions
 from agentclip.store.log import read_log
 from agentclip.store.session import Session
+
+COUNTED_RUNS = 500
+"""Runs that say which commands a session uses."""
 
 
 class SessionTopics:
@@ -135,8 +139,9 @@ def _file(path: str) -> StreamFile | None:
 
 
 def command_uses(session: Session) -> Mapping[str, int]:
-    """How often the session called each command: those stay in a tool description that cannot hold all."""
-    chains = (recorded.event.chain for recorded in session.events if isinstance(recorded.event, CommandStarted))
+    """How often the session called each command of late: those stay in a tool description that cannot hold all."""
+    newest = itertools.islice(session.events.newest(CommandStarted), COUNTED_RUNS)
+    chains = (recorded.event.chain for recorded in newest if isinstance(recorded.event, CommandStarted))
     stages = (stage for chain in chains for pipeline in chain.pipelines for stage in pipeline.stages)
     return Counter(stage.argv[0] for stage in stages if stage.argv)
 

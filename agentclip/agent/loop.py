@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from agentclip.agent.budget import Budget
-from agentclip.agent.context import NOT_RUN, check, message_of, with_sound_ids
+from agentclip.agent.context import NOT_RUN, check, with_sound_ids
 from agentclip.agent.options import AgentOptions
+from agentclip.agent.past import Past
 from agentclip.agent.prompt import Instructions
-from agentclip.agent.reply import CUT_ADVICE, MAX_ADVICE, Fault, Streamed, fault_of, receive, retry_wait_s, total
+from agentclip.agent.reply import CUT_ADVICE, MAX_ADVICE, Fault, Streamed, fault_of, receive, retry_wait_s
 from agentclip.agent.resume import INTERRUPTED, missing_events
 from agentclip.agent.runs import Runs
 from agentclip.agent.tool import Refusal, WantedRun, fault_of_line, read_call
-from agentclip.errors import AgentclipError, CommandError, ErrorCode, SessionError, one_line
+from agentclip.errors import AgentclipError, CommandError, ErrorCode, ModelError, SessionError, one_line
 from agentclip.events import (
     Advised,
     AssistantReplied,
@@ -37,7 +38,7 @@ from agentclip.events import (
     TurnStarted,
     UserMessageFolded,
 )
-from agentclip.messages import AssistantMessage, Conversation, Message, ToolCall, ToolMessage, Usage, UserMessage
+from agentclip.messages import AssistantMessage, Conversation, ToolCall, ToolMessage, Usage, UserMessage
 from agentclip.model.base import Model, Reply
 from agentclip.model.wire import clean
 from agentclip.shell.execute import Executor, RunHandle
@@ -72,9 +73,7 @@ class Agent:
         self._runs = Runs(executor, options.limits, self._record, self._tell)
         self._listeners: list[Callable[[Event], None]] = []
         self._queue: deque[_Waiting] = deque()
-        self._messages: list[Message] = []
-        self._call_ids: set[str] = set()
-        self._usage = Usage(0, 0, 0, 0.0)
+        self._past = Past(session.events)
         self._told_repairs: set[str] = set()
         self._budget = Budget(options)
         self._running = self._stopping = self._closed = False
@@ -122,7 +121,8 @@ class Agent:
     @property
     def usage(self) -> Usage:
         """What the provider reported over the session; the cost is None as soon as one whole reply's cost is unknown."""
-        return self._usage
+        self._past.take_up()
+        return self._past.usage
 
     def subscribe(self, listener: Callable[[Event], None]) -> None:
         """Call `listener` with every event from now on, in order, on the loop's thread; events that are not stored too."""
@@ -246,8 +246,7 @@ class Agent:
         attempt = 0
         while True:
             streamed = Streamed()
-            conversation = self._conversation()
-            outcome = await self._interruptible(receive(self._model, conversation, self._tell, streamed))
+            outcome = await self._interruptible(self._asked(streamed))
             if isinstance(outcome, Reply):
                 return self._accept(outcome)
             partial = streamed.message()
@@ -266,7 +265,7 @@ class Agent:
                 return TurnFinished(TurnEnd.CANCELLED, "cancelled")
 
     def _accept(self, reply: Reply) -> AssistantMessage:
-        message = with_sound_ids(reply.message, self._call_ids)
+        message = with_sound_ids(reply.message, self._past.call_ids)
         self._budget.add(reply.usage)
         if message.tool_calls or message.text.strip():
             self._record(AssistantReplied(message, reply.usage))
@@ -314,8 +313,13 @@ class Agent:
             self._waiting_on = None
         return None if task.cancelled() else task.result()
 
+    async def _asked(self, streamed: Streamed) -> Reply | ModelError:
+        if not self._past.is_whole:
+            await asyncio.to_thread(self._past.take_up)
+        return await receive(self._model, self._conversation(), self._tell, streamed)
+
     def _conversation(self) -> Conversation:
-        checked = check(self._messages)
+        checked = check(self._past.messages)
         for repair in checked.repairs:
             if repair not in self._told_repairs:
                 self._told_repairs.add(repair)
@@ -331,17 +335,8 @@ class Agent:
     def _record(self, event: Event) -> None:
         """Store an event, then tell it. A notice is not worth a session of its own."""
         if self._session.begun or not isinstance(event, Notice):
-            self._session.append(event)
-            self._remember(event)
+            self._past.add(self._session.append(event))
         self._tell(event)
-
-    def _remember(self, event: Event) -> None:
-        if (message := message_of(event)) is not None:
-            self._messages.append(message)
-        if isinstance(event, AssistantReplied):
-            self._call_ids.update(call.id for call in event.message.tool_calls)
-            if not event.partial:
-                self._usage = total(self._usage, event.usage)
 
     def _tell(self, event: Event) -> None:
         for listener in tuple(self._listeners):
@@ -350,14 +345,13 @@ class Agent:
     def _take_up(self) -> None:
         """Continue a saved session: its messages, what was cut off when it died, and what was repaired on disk."""
         self._session.use_model(self._model.name)
-        said = {r.event.text for r in self._session.events if isinstance(r.event, Notice)}
-        for recorded in self._session.events:
-            self._remember(recorded.event)
         self._make_whole(INTERRUPTED)
-        for text in self._session.notices:
-            if text not in said:
-                with contextlib.suppress(AgentclipError):
-                    self._record(Notice(text, Severity.WARNING))
+        if self._session.notices:
+            said = {r.event.text for r in self._session.events.of(Notice) if isinstance(r.event, Notice)}
+            for text in self._session.notices:
+                if text not in said:
+                    with contextlib.suppress(AgentclipError):
+                        self._record(Notice(text, Severity.WARNING))
 
     def _make_whole(self, end: TurnFinished) -> None:
         """Store the answers and the end that are missing. Not async, so that no cancel can skip it."""

@@ -11,11 +11,12 @@ import typing
 
 import msgspec
 
-from agentclip.events import Event, Recorded
+from agentclip.events import CallAnswered, Event, Recorded
+from agentclip.messages import Image, ToolMessage
 
 VERSION = 1
 
-_TYPES: dict[str, type] = {cls.__name__: cls for cls in typing.get_args(Event)}
+TYPES: dict[str, type] = {cls.__name__: cls for cls in typing.get_args(Event)}
 
 
 class UnreadableLineError(Exception):
@@ -32,9 +33,24 @@ class _Head(msgspec.Struct):
 _head = msgspec.json.Decoder(_Head)
 
 
+class _Shown(msgspec.Struct):
+    text: str
+    images: tuple[Image, ...] = ()
+
+
+class _Answer(msgspec.Struct):
+    seq: int
+    time: float
+    tool_call_id: str | None
+    shown: _Shown
+
+
+_answer = msgspec.json.Decoder(_Answer)
+
+
 @functools.cache
 def _decoder(name: str) -> msgspec.json.Decoder[Event]:
-    return msgspec.json.Decoder(_TYPES[name])
+    return msgspec.json.Decoder(TYPES[name])
 
 
 def encode(recorded: Recorded) -> bytes:
@@ -58,11 +74,27 @@ def decode(line: bytes) -> Recorded:
         head = _head.decode(line)
         if head.v != VERSION:
             raise UnreadableLineError(f"version {head.v}")
-        if head.type not in _TYPES:
+        if head.type not in TYPES:
             raise UnreadableLineError(f"type {head.type}")
         return Recorded(head.seq, head.time, _decoder(head.type).decode(line))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableLineError(str(error)) from error
+
+
+def decode_answer(line: bytes) -> Recorded | None:
+    """Of a CommandFinished only what the model reads, as a CallAnswered: a fifth of the work. None for a run of the person.
+
+    Raises:
+        UnreadableLineError: as `decode`.
+    """
+    try:
+        answer = _answer.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableLineError(str(error)) from error
+    if answer.tool_call_id is None:
+        return None
+    message = ToolMessage(answer.tool_call_id, answer.shown.text, answer.shown.images)
+    return Recorded(answer.seq, answer.time, CallAnswered(message, ""))
 
 
 def _sound(value: object) -> object:

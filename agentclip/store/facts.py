@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
-from agentclip.events import CommandStarted, Recorded, TurnStarted
+from agentclip.events import CommandStarted, TurnStarted
+from agentclip.store.history import StoredEvents
 
 FILE_NAME = "meta.json"
 _TITLE_CHARS = 80
@@ -42,13 +42,16 @@ def title_of(text: str) -> str:
     return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1].rstrip() + "…"
 
 
-def counted(facts: SessionFacts, events: Sequence[Recorded]) -> SessionFacts:
+def counted(facts: SessionFacts, events: StoredEvents) -> SessionFacts:
     """The facts brought in line with the log: counts, last time, and a title when there is none yet."""
-    turns = [recorded.event for recorded in events if isinstance(recorded.event, TurnStarted)]
-    commands = sum(isinstance(recorded.event, CommandStarted) for recorded in events)
-    updated_s = events[-1].time if events else facts.updated_s
-    title = facts.title or (title_of(turns[0].message.text) if turns else "")
-    return replace(facts, title=title, turns=len(turns), commands=commands, updated_s=updated_s)
+    first = next(events.of(TurnStarted), None) if not facts.title else None
+    return replace(
+        facts,
+        title=title_of(first.event.message.text) if first and isinstance(first.event, TurnStarted) else facts.title,
+        turns=events.number_of(TurnStarted),
+        commands=events.number_of(CommandStarted),
+        updated_s=events[-1].time if events else facts.updated_s,
+    )
 
 
 def write_facts(folder: Path, facts: SessionFacts) -> None:

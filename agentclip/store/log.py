@@ -23,11 +23,13 @@ from agentclip.events import (
     CommandStarted,
     Event,
     Recorded,
+    SnapshotTaken,
     TurnFinished,
     TurnStarted,
     UserMessageFolded,
 )
 from agentclip.store.codec import UnreadableLineError, decode, encode
+from agentclip.store.index import index_log
 
 _SYNCED = (
     TurnStarted,
@@ -37,6 +39,7 @@ _SYNCED = (
     CallAnswered,
     CommandStarted,
     CommandFinished,
+    SnapshotTaken,
     TurnFinished,
 )
 """Events that complete a message or must outlive a power cut before anything else happens."""
@@ -100,16 +103,16 @@ class EventLog:
         self.path = path
         self.notices: tuple[str, ...] = ()
         """What the person should know about the file; empty for a sound one."""
-        content = read_log(path)
-        self.loaded = list(content.events)
-        """The events that the file held when it was opened; later ones are the caller's."""
+        index = index_log(path)
+        self.index = index
+        """What the file held when it was opened; later events are the caller's."""
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._size = content.size
-        self._seq = max([len(content.events) + content.skipped, *(recorded.seq for recorded in content.events)])
-        if content.torn:
-            self._repair(content.torn)
-        if content.skipped:
-            lines = "1 line" if content.skipped == 1 else f"{content.skipped} lines"
+        if index.torn:
+            self._repair(index.torn)
+        self._size = index.size
+        self._seq = max(len(index.kinds) + index.skipped, index.last_seq)
+        if index.skipped:
+            lines = "1 line" if index.skipped == 1 else f"{index.skipped} lines"
             self.notices += (f"{lines} of the session could not be read and were left out",)
 
     def append(self, event: Event) -> Recorded:
@@ -141,15 +144,13 @@ class EventLog:
     def _repair(self, torn: bytes) -> None:
         """Keep a last line that only misses its newline; cut off any other torn end, so that no append is glued to it."""
         try:
-            whole = decode(torn)
+            decode(torn)
         except UnreadableLineError:
-            os.ftruncate(self._fd, self._size)
+            os.ftruncate(self._fd, self.index.size)
             self.notices += ("the last line of the session was torn and has been cut off",)
             return
         os.write(self._fd, b"\n")
-        self._size += len(torn) + 1
-        self._seq = max(self._seq, whole.seq)
-        self.loaded.append(whole)
+        self.index.take(torn + b"\n")
         self.notices += ("the last line of the session had no end and has been repaired",)
 
     def _undo(self) -> None:

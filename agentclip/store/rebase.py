@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
 from dataclasses import replace
 
 from agentclip.events import (
@@ -12,7 +12,7 @@ from agentclip.events import (
     CommandFinished,
     CommandStarted,
     Event,
-    Recorded,
+    SnapshotTaken,
     TurnStarted,
     UserMessageFolded,
 )
@@ -22,17 +22,8 @@ from agentclip.results import ChainResult, StageResult, StreamFile
 OUTPUT_NAME = "cmd-output"
 
 
-def rebase(events: Iterable[Recorded], cmd_output: str) -> list[Recorded]:
-    """The events with every path into a `cmd-output` folder set into this one, by base name."""
-    return [_recorded(recorded, cmd_output) for recorded in events]
-
-
-def _recorded(recorded: Recorded, folder: str) -> Recorded:
-    event = _event(recorded.event, folder)
-    return recorded if event is recorded.event else replace(recorded, event=event)
-
-
-def _event(event: Event, folder: str) -> Event:
+def rebase(event: Event, folder: str) -> Event:
+    """The event with every path into a `cmd-output` folder set into this one, by base name."""
     match event:
         case CommandStarted() if (path := _path(event.stdout_path, folder)) != event.stdout_path:
             return replace(event, stdout_path=path)
@@ -43,6 +34,8 @@ def _event(event: Event, folder: str) -> Event:
             return replace(event, message=replace(event.message, images=_images(event.message.images, folder)))
         case TurnStarted() | UserMessageFolded() if event.message.images:
             return replace(event, message=replace(event.message, images=_images(event.message.images, folder)))
+        case SnapshotTaken():
+            return replace(event, text=_FOLDER.sub(lambda _: folder, event.text))
         case AssistantReplied() | _:
             return event
 
@@ -64,6 +57,10 @@ def _stream(stream: StreamFile, folder: str) -> StreamFile:
 
 def _images(images: tuple[Image, ...], folder: str) -> tuple[Image, ...]:
     return tuple(replace(image, path=_path(image.path, folder)) for image in images)
+
+
+_FOLDER = re.compile(rf"/[^\s<>&'\"]*/{OUTPUT_NAME}(?=[/\s])")
+"""Inside a text; a folder with odd characters in its name keeps its old one there."""
 
 
 def _path(path: str, folder: str) -> str:

@@ -22,9 +22,10 @@ from agentclip.errors import ErrorCode, SessionError
 from agentclip.events import CommandFinished, CommandStarted, Event, Recorded, SessionStarted, TurnFinished, TurnStarted
 from agentclip.paths import APPLICATION, make_private
 from agentclip.store.facts import SessionFacts, counted, read_facts, title_of, write_facts
+from agentclip.store.history import StoredEvents
 from agentclip.store.listing import LOG_NAME, find
-from agentclip.store.log import EventLog, collector_paused
-from agentclip.store.rebase import OUTPUT_NAME, rebase
+from agentclip.store.log import EventLog
+from agentclip.store.rebase import OUTPUT_NAME
 
 _logger = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class Session:
         """Use `create` or `open`."""
         self.folder = folder
         self.meta = facts
-        self.events: list[Recorded] = []
+        self.events = StoredEvents()
         """All stored events, oldest first; only grows."""
         self.notices: tuple[str, ...] = ()
         """What was repaired when it was opened, for the person."""
@@ -102,12 +103,12 @@ class Session:
     @property
     def last_number(self) -> int:
         """The highest number of a command so far; 0 before the first."""
-        return max((r.event.number for r in self.events if isinstance(r.event, CommandStarted)), default=0)
+        return next((r.event.number for r in self.events.newest(CommandStarted) if isinstance(r.event, CommandStarted)), 0)
 
     @property
     def last_cwd(self) -> str:
         """The directory after its last finished command, or the one it began in."""
-        ends = (r.event.result.cwd for r in reversed(self.events) if isinstance(r.event, CommandFinished))
+        ends = (r.event.result.cwd for r in self.events.newest(CommandFinished) if isinstance(r.event, CommandFinished))
         return next((cwd for cwd in ends if cwd), self.meta.cwd)
 
     def append(self, event: Event) -> Recorded:
@@ -175,9 +176,7 @@ class Session:
     def _recall(self) -> None:
         """Take over what the log holds; facts that were lost come back from it."""
         assert self._log is not None
-        with collector_paused():
-            self.events = rebase(self._log.loaded, str(self.cmd_output))
-        self._log.loaded = []
+        self.events = StoredEvents(self._log.path, self._log.index)
         self.notices = self._log.notices
         first = self.events[0].event if self.events else None
         if isinstance(first, SessionStarted) and not self.meta.cwd:

@@ -101,11 +101,13 @@ def test_lines_that_cannot_be_read_are_left_out_with_one_notice(saved: Path) -> 
     assert session.append(prompt("x")).seq > session.events[-2].seq
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 4096, b"garbage", b'{"v":1,"seq":1,"ti'])
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 4096, b"garbage", b'{"v":1,"seq":1,"ti'], ids=["empty", "NUL", "text", "torn"]
+)
 def test_a_log_without_any_whole_line_opens_as_an_empty_session(saved: Path, content: bytes) -> None:
     (saved / "events.jsonl").write_bytes(content)
     session = Session.open(saved.parent, saved.name)
-    assert session.events == []
+    assert events_of(session) == []
     session.append(prompt("x"))
     assert [type(event) for event in events_of(session)] == [SessionStarted, TurnStarted]
     session.close()
