@@ -203,3 +203,11 @@ def _size(path: Path) -> int:
 
 def _lines(path: Path) -> list[str]:
     return path.read_text().split() if path.exists() else []
+
+
+def test_an_interrupted_run_that_printed_a_picture_is_named_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "cmd-7.txt").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(99))
+    history = recorded(START, ASKED, started("c1", 7, str(tmp_path)))
+    told = next(event for event in missing_events(history, Limits()) if isinstance(event, CommandFinished))
+    assert f"Use: see {tmp_path}/cmd-7.png\n" in told.shown.text
+    assert (tmp_path / "cmd-7.png").samefile(tmp_path / "cmd-7.txt")

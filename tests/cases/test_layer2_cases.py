@@ -37,8 +37,12 @@ def body(shown: str, status: int = 0) -> str:
     return shown[: match.start()]
 
 
+def content(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
 def spool(result: ChainResult) -> bytes:
-    return Path(result.stdout.path).read_bytes()
+    return content(result.stdout.path)
 
 
 def log_of(folder: Path) -> bytes:
@@ -114,6 +118,9 @@ async def test_b25_random_bytes_leave_the_conversation_whole(tmp_path: Path) -> 
     async with against(tmp_path, [run("head -c 4096 /dev/urandom", "gzip -c /etc/passwd"), text("done")]) as (it, server):
         await asked(it, "go", "done")
         assert all(len(said) < 500 for said in answers(server).values())
+        advised = re.search(r"Use: cat -b (\S+\.gz)\n", list(answers(server).values())[1])
+        assert advised, "the spool has the name of what it holds"
+        assert content(advised[1]) == spool(it.of(CommandFinished)[1].result)
 
 
 # B26: stray bytes -------------------------------------------------------------------------------------------------------
@@ -423,6 +430,13 @@ def test_b37_total_size_is_kept_by_removing_the_oldest(tmp_path: Path) -> None:
     kept = sum(path.stat().st_size for path in it.state.rglob("cmd-1.txt"))
     assert kept <= 3 * 1024 * 1024
     assert any(path.read_bytes()[:1] == b"3" for path in it.state.rglob("cmd-1.txt"))
+
+
+def test_b37_what_an_exec_just_printed_about_is_not_swept_away_by_itself(tmp_path: Path) -> None:
+    said = home(tmp_path, AGENTCLIP_KEEP_TOTAL_MB="1").exec("head -c 3000000 /dev/zero | tr '\\0' x")
+    path = re.search(r"^Full output: (\S+)$", said, re.MULTILINE)
+    assert path
+    assert os.stat(path[1]).st_size == 3_000_000
 
 
 def test_b37_a_session_resumes_without_its_spools_and_its_numbers_go_on(tmp_path: Path) -> None:

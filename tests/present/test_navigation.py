@@ -35,6 +35,7 @@ def files(work: Path) -> None:
     (work / "src" / "pkg").mkdir(parents=True)
     (work / "src" / "main.py").write_text("print('hi')\n")
     (work / "src" / "-odd name").mkdir()
+    (work / "asks.sh").write_text("cat confg.yaml\n")
     (work / "run.sh").write_text("#!/bin/sh\necho ran\n")
 
 
@@ -99,6 +100,7 @@ def test_one_line_says_the_next_step_beside_the_programs_own_text(line: str, sai
         "rm src",
         "(cd src && cat confg.yaml)",
         "cat mian.py; cd src",
+        "sh asks.sh",
         "python3 -c \"open('/nowhere/' + 'confg' + '.yaml')\"",
         "cat config.yaml",
         "sh -c 'echo \"tool: config.yml: No such file or directory\" >&2'",
@@ -311,6 +313,12 @@ def test_whatever_is_said_hints_are_few_clean_lines(
     found = hints(run.result(tmp_path), None, machine)
     assert len(found) <= MAX_HINTS
     assert all(hint.isprintable() and hint.startswith("[hint] ") and len(hint) <= 400 for hint in found)
+
+
+def test_a_name_that_would_break_its_line_is_not_advised(tmp_path: Path) -> None:
+    said = "touch: cannot touch 'a\u2028b/c': No such file or directory\n".encode()
+    run = Run(b"", [[Ran("touch x", 1, said)]], source="touch a\u2028b/c")
+    assert hints(run.result(tmp_path), None, run.machine(tmp_path)) == ()
 
 
 def test_a_spool_or_folder_that_is_gone_gives_no_hint(tmp_path: Path) -> None:
