@@ -170,12 +170,13 @@ class Family:
 
     def kill_all(self, attempts: int = 50) -> bool:
         """SIGKILL until nobody is left, also against a loop that respawns; True when all are gone."""
-        for _ in range(attempts):
+        for attempt in range(attempts):
             members = self.alive()
             if not [row for row in members if row.state != "Z"]:
                 return True
-            # A stopped parent cannot start another child between the look and the kill.
-            for row in members:
+            # A stopped parent cannot start another child between the look and the kill. Only for who outran two kills:
+            # if we died here, what is stopped would stay so.
+            for row in members if attempt > 1 else ():
                 send(row, signal.SIGSTOP)
             for row in self.alive():
                 send(row, signal.SIGKILL)
