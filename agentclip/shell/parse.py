@@ -105,8 +105,8 @@ def _changes_state(name: str, operands: list[str | None]) -> bool:
 
 
 def _changes_nothing(operands: list[str | None]) -> bool:
-    """Whether `cd`, `export` or `unset`, run in a subshell, is free of options: `cd -` and `export -p` tell of the shell."""
-    return all(operand is not None and not operand.startswith("-") for operand in operands)
+    """Whether `cd`, `export` or `unset`, run in a subshell, tells nothing of its shell, as `cd -` and a bare `export` do."""
+    return bool(operands) and all(operand is not None and not operand.startswith("-") for operand in operands)
 
 
 def _only_prints(words: tuple[Word, ...], source: str) -> bool:

@@ -151,7 +151,7 @@ WHOLE = {
         export A=$x  export A=$(b)  export A+=1  export A=~  export 1A=x  export -n A  A=1 export B=2  export A=1 >f
         export PATH=/x  export IFS=,  export A-B=1  unset  unset -f f  unset -v A  unset PATH  unset $x
         export BASH_ENV=f  export -p | cat  cd - | cat  unset UID  unset A=1  UID=1 a  RANDOM=1 a  BASHOPTS=x a
-        export $x | cat
+        export $x | cat  export | cat  a | export
     """,
     "special and changing parameters": r"""
         echo $?  echo $!  echo $$  echo $_  echo $-  echo $0  echo $1  echo $#  echo $*  echo $@  echo "$?"
