@@ -51,6 +51,11 @@ class Settings:
     max_tokens: int = _setting("agent.max_tokens", 0, "Tokens of one turn, in and out; 0 for no limit", minimum=0)
     max_cost_usd: float = _setting("agent.max_cost_usd", 0.0, "US dollars of one turn; 0 for no limit", minimum=0)
     max_time_s: int = _setting("agent.max_time_s", 0, "Seconds of one turn; 0 for no limit", minimum=0)
+    snapshot_max_tokens: int = _setting(
+        "snapshot.max_tokens", 150_000, "Size of a prompt above which the conversation is shortened", minimum=1000
+    )
+    loop_detection: bool = _setting("loop.detection", True, "Stop a model that repeats itself")  # noqa: FBT003  a declaration
+    loop_model: str | None = _setting("loop.model", None, "Light model that judges progress; else the main one", project=False)
     timeout_s: int = _setting("run.timeout_s", 120, "Time limit of a command that names none", minimum=1)
     max_timeout_s: int = _setting("run.max_timeout_s", 3600, "Highest timeout_s the model may ask for", minimum=1)
     spool_limit_mb: int = _setting("run.spool_limit_mb", 256, "Output kept of one stream of one run", minimum=1)

@@ -67,6 +67,13 @@ class ErrorCode(StrEnum):
     BAD_REQUEST = ("BAD_REQUEST", 2, "invalid", "the provider refuses the request", "agentclip config show")
 
     BUDGET = ("BUDGET", 3, "limit", "a limit of steps, cost or time is used up; the work is kept", "agentclip --continue")
+    LOOP_DETECTED = (
+        "LOOP_DETECTED",
+        3,
+        "limit",
+        "the model repeated itself after it was told; the work is kept",
+        "say go on, ask in other words, or set loop.detection = false",
+    )
 
     UNAVAILABLE = ("UNAVAILABLE", 69, "unavailable", "a service or a disk cannot be reached", "agentclip config show")
     SESSION_BUSY = ("SESSION_BUSY", 69, "unavailable", "another agentclip has the session open", "agentclip sessions list")
