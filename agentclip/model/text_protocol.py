@@ -137,7 +137,7 @@ class BlockReader:
             if closes:
                 self.fence, self.in_run = "", False
             elif was_run:
-                self.blocks[-1].append(line)
+                self.blocks[-1].append(line.replace("\r\n", "\n"))
             return "" if was_run else line[shown:]
         if match is not None:
             self.fence, self.in_run = match[1], match[2] == TOOL

@@ -18,7 +18,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -82,6 +82,7 @@ class FakeModel:
         *,
         key: str | None = None,
         models: Sequence[str] | None = None,
+        windows: Mapping[str, int] | None = None,
         port: int = 0,
     ) -> None:
         self.script: list[ScriptItem] = [script] if callable(script) else list(script)
@@ -89,6 +90,10 @@ class FakeModel:
         """The only key that is accepted; None accepts all, also none."""
         self.models = models
         """The only names that are known; None accepts all."""
+        self.windows = windows or {}
+        """Context windows that `/models` tells."""
+        self.listed = 0
+        """How often `/models` was asked for."""
         self.requests: list[Received] = []
         """Of `/chat/completions` and `/messages`, in order of arrival."""
         self.ending = threading.Event()
@@ -181,8 +186,16 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path != "/v1/models":
             self.send_error_json(404, f"no such path {self.path}")
             return
-        names = self.server.fake.models or ["fake-model"]
-        self.send_json(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
+        fake = self.server.fake
+        fake.listed += 1
+        if fake.key is not None and self.headers.get("Authorization") != f"Bearer {fake.key}":
+            self.send_error_json(401, "Incorrect API key provided")
+            return
+        rows: list[dict[str, Any]] = [{"id": name, "object": "model"} for name in fake.models or ["fake-model"]]
+        for row in rows:
+            if row["id"] in fake.windows:
+                row["max_model_len"] = fake.windows[row["id"]]
+        self.send_json(200, {"object": "list", "data": rows})
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,4 +27,26 @@ def test_the_worker_loads_no_command_line_and_no_screen() -> None:
     without_main = LAUNCH.removesuffix("; main()")
     assert without_main != LAUNCH
     loaded = loaded_by(without_main, among={"httpx", "click", "rich", "pygments", "textual", "PIL", "litellm", "platformdirs"})
+    assert loaded == {"httpx"}
+
+
+def test_the_direct_route_never_loads_litellm_also_when_it_answers_and_reads_its_table() -> None:
+    code = """
+import asyncio
+from agentclip.messages import Conversation, UserMessage
+from agentclip.model.facts import table_facts
+from agentclip.model.protocol import ProviderSettings
+from agentclip.model.worker import make_endpoint
+from tests.fake_model.server import FakeModel, text
+async def ask():
+    with FakeModel([text("hi")]) as server:
+        endpoint = make_endpoint(ProviderSettings("m", server.url))
+        assert [part async for part in endpoint.reply(Conversation("", (UserMessage("hi"),), ()))]
+        assert await endpoint.models()
+        await endpoint.aclose()
+    assert table_facts(("gpt-4o",))
+asyncio.run(ask())
+"""
+    root = str(Path(__file__).parents[2])
+    loaded = loaded_by(f"import sys; sys.path.insert(0, {root!r})\n{code}", among={"litellm", "openai", "httpx"})
     assert loaded == {"httpx"}
