@@ -16,7 +16,7 @@ CONTEXT = 3
 """Unchanged lines around a change."""
 
 MAX_LINES = 150
-"""Lines of a diff; what is beyond is counted, not shown."""
+"""Lines of a diff; what is beyond is not shown."""
 
 _COMPARED_LINES = 1000
 """A larger part is shown as removed and added, since comparing costs its square."""
@@ -30,8 +30,8 @@ class Diff:
 
     lines: tuple[bytes, ...]
     """With their line ends."""
-    hidden: int
-    """Changed places that are not shown."""
+    is_cut: bool
+    """There are more lines than are shown."""
 
 
 def unified_diff(data: bytes, spans: Sequence[Span], name: str) -> Diff:
@@ -39,18 +39,27 @@ def unified_diff(data: bytes, spans: Sequence[Span], name: str) -> Diff:
     label = name.encode("utf-8", "backslashreplace")
     lines = [b"--- " + label + b"\n", b"+++ " + label + b"\n"]
     starts = _line_starts(data)
-    shift = shown = 0
-    for group in _groups(starts, spans):
-        if len(lines) >= MAX_LINES:
-            break
-        first, last = _reach(starts, group)
+    shown = _first(starts, spans)
+    shift = 0
+    for group in _groups(starts, shown):
+        goes_on = group[-1] is not spans[-1] and group[-1] is shown[-1]
+        first, last = _reach(starts, group, 0 if goes_on else CONTEXT)
         old = data[starts[first] : starts[last] if last < len(starts) else len(data)]
         moved = [Span(span.start - starts[first], span.end - starts[first], span.new) for span in group]
         before, after = _lines(old), _lines(replaced(old, moved))
         lines += _hunks(before, after, first, first + shift)
         shift += len(after) - len(before)
-        shown += len(group)
-    return Diff(tuple(lines[:MAX_LINES]), len(spans) - shown)
+    return Diff(tuple(lines[:MAX_LINES]), len(lines) > MAX_LINES or len(shown) < len(spans))
+
+
+def _first(starts: Sequence[int], spans: Sequence[Span]) -> Sequence[Span]:
+    """As many as can be shown: so many changed lines fill a diff, so the place where it stops is cut off."""
+    lines: set[int] = set()
+    for count, span in enumerate(spans):
+        lines.add(_line(starts, span.start))
+        if len(lines) > MAX_LINES:
+            return spans[:count]
+    return spans
 
 
 def _groups(starts: Sequence[int], spans: Sequence[Span]) -> Iterator[list[Span]]:
@@ -65,9 +74,13 @@ def _groups(starts: Sequence[int], spans: Sequence[Span]) -> Iterator[list[Span]
         yield group
 
 
-def _reach(starts: Sequence[int], group: Sequence[Span]) -> tuple[int, int]:
-    """0-based first line and the one after the last, surroundings included."""
-    return max(0, _line(starts, group[0].start) - CONTEXT), _line(starts, group[-1].end) + CONTEXT + 1
+def _reach(starts: Sequence[int], group: Sequence[Span], after: int) -> tuple[int, int]:
+    """0-based first line and the one after the last, with the lines before and so many after.
+
+    None after a group that is not all there: what follows has changed as well.
+    """
+    last = max(group[-1].start, group[-1].end - 1)
+    return max(0, _line(starts, group[0].start) - CONTEXT), _line(starts, last) + after + 1
 
 
 def _hunks(before: list[bytes], after: list[bytes], old_start: int, new_start: int) -> Iterator[bytes]:

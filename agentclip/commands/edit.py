@@ -96,8 +96,8 @@ class EditCommand(DeclaredCommand):
         io.made(target, False)  # noqa: FBT003  positional by the Callable's type
         diff = unified_diff(data, spans, one_line(name))
         io.stdout.writelines(diff.lines)
-        if diff.hidden:
-            note(io, f"{diff.hidden} more changed places are not shown, {len(spans)} in all")
+        if diff.is_cut:
+            note(io, f"the diff is cut at {len(diff.lines)} lines; {len(spans)} places were changed")
         return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ _SHOWN_LINES = 16
 _SHOWN_CHARACTERS = 160
 
 _LIKE = 0.6
-"""How alike a line must be to count, by difflib's ratio."""
+"""How alike a line must be to count: difflib's ratio, or the share of the words that it holds."""
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +67,23 @@ def _by_equal_lines(lines: Sequence[str], looked_for: Sequence[str]) -> int | No
 
 
 def _by_like_line(lines: Sequence[str], looked_for: Sequence[str]) -> int | None:
-    """The start by the one line that is most like the longest of those looked for."""
+    """The start by the one line that is most like the longest of those looked for, as a whole or by the words it holds."""
     anchor = max(range(len(looked_for)), key=lambda index: len(looked_for[index].strip()), default=None)
     if anchor is None:
         return None
+    wanted = looked_for[anchor].strip()[:_SHOWN_CHARACTERS]
+    words = set(_WORD.findall(wanted))
     matcher = difflib.SequenceMatcher(autojunk=False)
-    matcher.set_seq2(looked_for[anchor].strip()[:_SHOWN_CHARACTERS])
+    matcher.set_seq2(wanted)
     best, found = _LIKE, None
     for number, line in enumerate(lines[:_LOOKED_AT]):
-        matcher.set_seq1(line.strip()[:_SHOWN_CHARACTERS])
-        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and (ratio := matcher.ratio()) > best:
-            best, found = ratio, number - anchor
+        part = line.strip()[:_SHOWN_CHARACTERS]
+        shared = len(words.intersection(_WORD.findall(part))) / len(words) if len(words) > 1 else 0.0
+        matcher.set_seq1(part)
+        alike = matcher.real_quick_ratio() > best and matcher.quick_ratio() > best
+        likeness = max(shared, matcher.ratio() if alike else 0.0)
+        if likeness > best:
+            best, found = likeness, number - anchor
     return found
 
 

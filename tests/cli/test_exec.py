@@ -139,3 +139,16 @@ def test_a_job_that_was_left_is_ended_and_named(tmp_path: Path) -> None:
     done = agentclip("exec", "sleep 300 & echo started", cwd=tmp_path)
     assert done.stdout.startswith(b"started\n[exit:0 | ")
     assert b"job 1 was ended with agentclip: sleep 300 & echo started" in done.stderr
+
+
+def test_edit_takes_its_blocks_from_a_here_document(tmp_path: Path) -> None:
+    """The very example of its help."""
+    (tmp_path / "app.py").write_text("def area(r):\n    return 3 * r\n")
+    help_text = agentclip("exec", "edit --help", cwd=tmp_path).stdout.decode()
+    example = help_text.partition("Examples:\n  ")[2].partition("\nEND\n")[0] + "\nEND"
+    done = agentclip("exec", example, cwd=tmp_path)
+    assert (tmp_path / "app.py").read_text() == "def area(r):\n    return math.pi * r ** 2\n"
+    assert done.stdout.startswith(b"--- app.py\n+++ app.py\n@@ -1,2 +1,2 @@\n def area(r):\n-    return 3 * r\n")
+    again = agentclip("exec", example, cwd=tmp_path)
+    assert again.returncode == 2
+    assert b"the old text is not in the file; line 1 is the most like it (NO_MATCH)" in again.stdout

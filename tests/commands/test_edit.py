@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -93,14 +94,21 @@ def test_all_replaces_every_place(desk: Desk) -> None:
     assert outcome.text.count("+aa b aa") == 3
 
 
-def test_a_long_diff_is_bounded_and_the_rest_is_counted(desk: Desk) -> None:
-    outcome = edit(desk, b"old\n\n\n\n\n\n\n\n\n" * 1000, "--all", "--old", "old", "--new", "new")
-    assert len(outcome.out.splitlines()) <= MAX_LINES
-    shown = outcome.text.count("+new")
-    assert content(desk).count(b"new") == 1000
-    hidden = int(outcome.error.partition(" ")[0])
-    assert outcome.error == f"{hidden} more changed places are not shown, 1000 in all"
-    assert 0 <= shown + hidden - 1000 <= 1
+@pytest.mark.parametrize("gap", ["\n", "\n\n\n\n\n\n\n\n\n"], ids=["dense", "sparse"])
+def test_a_long_diff_is_bounded_and_true_as_far_as_it_goes(desk: Desk, gap: str) -> None:
+    old = f"old{gap}" * 1000
+    outcome = edit(desk, old.encode(), "--all", "--old", "old", "--new", "new")
+    assert content(desk).decode() == old.replace("old", "new")
+    assert outcome.error == f"the diff is cut at {MAX_LINES} lines; 1000 places were changed"
+    lines = outcome.text.splitlines()
+    assert len(lines) == MAX_LINES
+    assert " old" not in lines
+    assert lines.count("-old") >= 10
+
+
+def test_many_changes_on_one_line_are_one_change(desk: Desk) -> None:
+    outcome = edit(desk, b"a" * 10_000 + b"\n", "--all", "--old", "a", "--new", "bb")
+    assert outcome.out.splitlines()[3:] == [b"-" + b"a" * 10_000, b"+" + b"b" * 20_000]
 
 
 def test_line_ends_stay_those_of_the_file(desk: Desk) -> None:
@@ -190,6 +198,9 @@ def test_white_space_that_differs_is_made_visible(desk: Desk) -> None:
 def test_a_misspelt_line_is_found_and_nothing_alike_is_said(desk: Desk) -> None:
     lines = refused(desk, edit(desk, PROGRAM, "--old", "retrun 3 * r", "--new", "x"), PROGRAM)
     assert "line 2 is the most like it" in lines[0]
+    data = b"".join(b"line %d some text that is much longer than what is looked for, and so on\n" % n for n in range(9))
+    lines = refused(desk, edit(desk, data, "--old", "line 5 sume text", "--new", "x"), data)
+    assert "line 6 is the most like it" in lines[0]
     lines = refused(desk, edit(desk, PROGRAM, "--old", "zebra crossing", "--new", "x"), PROGRAM)
     assert lines == ["[error] edit: the old text is not in the file, nor anything like it (NO_MATCH). Use: edit --help"]
 
@@ -306,7 +317,7 @@ def test_what_is_replaced_is_exactly_what_was_named(data: bytes, pairs: list[tup
         return
     spans = locate(data, [Replacement(old, new)], everywhere=True)
     assert replaced(data, spans) == data.replace(old, new)
-    assert unified_diff(data, spans, "a").hidden == 0
+    assert not unified_diff(data, spans, "a").is_cut
 
 
 @settings(max_examples=300, deadline=None)
@@ -319,3 +330,18 @@ def test_any_stdin_is_read_or_refused(data: bytes, lines: list[bytes]) -> None:
             assert error.code in {ErrorCode.INVALID_VALUE, ErrorCode.MISSING_ARGUMENT}  # noqa: PT017  either is right
         else:
             assert all(each.old for each in blocks)
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="needs patch")
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(st.text("ab\n", min_size=1, max_size=60), st.text("ab\n", min_size=1, max_size=2), st.text("ab\n", max_size=3))
+def test_patch_makes_of_any_diff_what_edit_made(tmp_path: Path, text: str, old: str, new: str) -> None:
+    data = text.encode()
+    if old == new or old.encode() not in data:
+        return
+    spans = locate(data, [Replacement(old.encode(), new.encode())], everywhere=True)
+    (tmp_path / "a").write_bytes(data)
+    diff = b"".join(unified_diff(data, spans, "a").lines)
+    subprocess.run(["patch", "-s", "a"], cwd=tmp_path, input=diff, check=True)
+    made = (tmp_path / "a").read_bytes() if (tmp_path / "a").exists() else b""  # patch removes what becomes empty
+    assert made == replaced(data, spans)
