@@ -163,7 +163,9 @@ class Lines:
             piece = self._block[self._at : end if ended else None]
             self._at += len(piece) + ended
             size += len(piece)
-            chars += len(decoder.decode(piece))
+            # A hundred times faster, and the same: no encoding is used here in which ASCII alone means something else.
+            plain = piece.isascii() and not decoder.getstate()[0]
+            chars += len(piece) if plain else len(decoder.decode(piece))
             tail = (tail + piece)[-LINE_EDGE_BYTES:]
             if len(head) < LINE_EDGE_BYTES:
                 head = (head + piece)[:LINE_EDGE_BYTES]
