@@ -50,6 +50,13 @@ class ErrorCode(StrEnum):
 
     NOT_FOUND = ("NOT_FOUND", 1, "finding", "nothing fits what was asked for", "help")
     NOT_AN_IMAGE = ("NOT_AN_IMAGE", 1, "finding", "the file is no picture that can be shown", "see --help")
+    EXPECTATION_FAILED = (
+        "EXPECTATION_FAILED",
+        1,
+        "finding",
+        "the task ended, but what was expected of it is not there",
+        "read what is not met, then go on with the session",
+    )
     FAILED = ("FAILED", 1, "finding", "the system refused a step; the message says why", "read the message, try another way")
 
     USAGE = ("USAGE", 2, "invalid", "the words do not fit the command", "help")
