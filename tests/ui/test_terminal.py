@@ -131,9 +131,9 @@ def test_no_escape_of_a_command_or_of_the_model_reaches_the_terminal(tmp_path: P
 
 
 def test_keys_are_echoed_and_cancel_acts_while_a_command_floods(tmp_path: Path) -> None:
-    with chat(tmp_path, "yes flood") as session:
+    with chat(tmp_path, "while :; do echo flood; done") as session:
         session.type("go\r")
-        session.wait_for("flood")
+        session.wait_for("  flood")
         waits = []
         for count in range(1, 11):
             began = time.monotonic()
