@@ -98,7 +98,7 @@ class Conversation:
 async def conversation(settings: Settings, model: Model, session: Session) -> AsyncIterator[Conversation]:
     """An agent for the session, with everything it needs; all of it is closed at the end."""
     environment = command_environment(os.environ, settings.pass_env)
-    place = _place(settings, session.folder, Path(session.last_cwd), environment, _pids(model))
+    place = _place(settings, session.folder, Path(session.last_cwd or os.getcwd()), environment, _pids(model))
     executor = _executor(replace(place, last_number=session.last_number), session)
     told = instructions(tool_description_lines(executor.table, command_uses(session)), session.meta.cwd)
     session.use_model(model.name)

@@ -26,6 +26,7 @@ DEFERRED_IMPORTS = {
 BROAD_BOUNDARIES = {
     "shell/inprocess.py",  # a command's bug is an exit status
     "agent/loop.py",  # a bug in a turn ends the turn
+    "cli/__init__.py",  # a bug of the program is exit status 70
     "commands/plugins.py",  # a plug-in that cannot be loaded is one warning
 }
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 
 import click
 
-from agentclip import __version__
+from agentclip import __version__, paths
 from agentclip.cli.document import refusal
 from agentclip.cli.output import say_json
-from agentclip.errors import AgentclipError, ErrorCode
+from agentclip.errors import AgentclipError, ErrorCode, one_line
 
 COMMANDS = {
     "chat": "agentclip.cli.chat:command",
@@ -66,23 +67,34 @@ def main(argv: Sequence[str] | None = None, keys: Mapping[str, str] | None = Non
     if sys.platform == "win32":
         click.echo(f"agentclip: {NEEDS_UNIX}", err=True)
         return ErrorCode.UNAVAILABLE.exit_status
+    usage = None
     try:
         status = program.main(args=with_default_command(arguments), prog_name="agentclip", standalone_mode=False, obj=keys)
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return 130
-    except click.ClickException as error:
+        error = AgentclipError("cancelled", code=ErrorCode.CANCELLED)
+    except click.ClickException as wrong:
+        usage = wrong
         hint = f"agentclip {arguments[0]} --help" if arguments[:1] and arguments[0] in COMMANDS else "agentclip --help"
-        return _refused(AgentclipError(error.format_message(), hint=hint, code=ErrorCode.USAGE), arguments, error)
-    except AgentclipError as error:
-        return _refused(error, arguments)
-    return status if isinstance(status, int) else 0
+        error = AgentclipError(wrong.format_message(), hint=hint, code=ErrorCode.USAGE)
+    except AgentclipError as refused:
+        error = refused
+    except Exception as bug:
+        # The boundary of the program: a bug of ours is an exit status, one line, and a trace in the log.
+        logging.getLogger("agentclip").exception("the program failed")
+        log = paths.state_dir() / "agentclip.log"
+        error = AgentclipError(one_line(f"internal error: {bug!r}"), hint=f"Report it, with {log}")
+    else:
+        return status if isinstance(status, int) else 0
+    return _refused(error, arguments, usage)
 
 
 def _refused(error: AgentclipError, arguments: Sequence[str], usage: click.ClickException | None = None) -> int:
     """Say why nothing ran: to a person, or with `--json` as the one document."""
-    if "--json" in arguments:
+    if "--stream-json" in arguments:
+        say_json({"type": "result", **refusal(error)})
+    elif "--json" in arguments:
         say_json(refusal(error))
     elif usage is not None:
         usage.show()

@@ -12,7 +12,7 @@ from agentclip import paths, runtime
 from agentclip.cli import demo
 from agentclip.cli.options import environment_with_keys, model_options, settings_from
 from agentclip.cli.screen import Opening, is_screen, show
-from agentclip.cli.sessions import chosen
+from agentclip.cli.sessions import chosen, settle
 from agentclip.errors import SessionError
 from agentclip.model.choose import choose_model, first_screen
 from agentclip.model.unconfigured import UnconfiguredModel
@@ -48,6 +48,7 @@ def command(
     first = () if chosen_model else first_screen(environ)
     talker = chosen_model or UnconfiguredModel()
     session = runtime.open_session(chosen(resume, go_on=go_on), Path.cwd(), talker.name)
+    settle(session, ask=True)
     return asyncio.run(show(settings, talker, session, Opening(prompt, first)))
 
 

@@ -82,7 +82,7 @@ def _source(line: str | None, file: str | None) -> str:
 def _raw(settings: config.Settings, source: str) -> int:
     with runtime.lines(settings, dict(environment_with_keys()), name_survivors) as runner:
         try:
-            result = runner.executor.run_raw(source, _on_signals)
+            result = runner.executor.run_raw(source, on_signals)
         except CommandError as error:
             click.echo(f"bash: line 1: {error.message}", err=True)
             return error.code.exit_status
@@ -101,7 +101,7 @@ def die_by(number: signal.Signals) -> None:
     os.kill(os.getpid(), number)
 
 
-def _on_signals(run: runtime.Stoppable) -> None:
+def on_signals(run: runtime.Stoppable) -> None:
     """Ctrl+C starts the ladder, again kills; TERM and HUP kill at once."""
     presses = 0
 
@@ -123,7 +123,7 @@ def _run(runner: runtime.Lines, source: str, *, as_json: bool) -> int:
         for warning in warnings:
             click.echo(f"agentclip: {warning}", err=True)
     try:
-        result, shown = runner.run(source, _on_signals)
+        result, shown = runner.run(source, on_signals)
     except CommandError as error:
         return _refused(error, as_json=as_json)
     if as_json:
@@ -135,7 +135,7 @@ def _run(runner: runtime.Lines, source: str, *, as_json: bool) -> int:
 
 def _stats(runner: runtime.Lines, source: str, *, as_json: bool) -> int:
     """What the line costs the model's context."""
-    result, shown = runner.run(source, _on_signals)
+    result, shown = runner.run(source, on_signals)
     raw = [result.stdout, *(stage.stderr for stage in result.stages if stage.stderr is not None)]
     rows = {
         "tool description": size_of(runtime.tool_description().encode()),

@@ -39,6 +39,7 @@ class _Shown(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
+    number: int
     seq: int
     time: float
     tool_call_id: str | None
@@ -55,13 +56,18 @@ def _decoder(name: str) -> msgspec.json.Decoder[Event]:
 
 def encode(recorded: Recorded) -> bytes:
     """Return the line, newline included. Never fails because of what a string holds: half surrogates become U+FFFD."""
-    event = recorded.event
-    head = f'{{"v":{VERSION},"seq":{recorded.seq},"time":{recorded.time:.3f},"type":"{type(event).__name__}"'.encode()
+    head = f'{{"v":{VERSION},"seq":{recorded.seq},"time":{recorded.time:.3f},'.encode()
+    return head + encode_event(recorded.event)[1:] + b"\n"
+
+
+def encode_event(event: Event) -> bytes:
+    """`{"type":"TurnStarted", ...}`, on one line."""
+    head = f'{{"type":"{type(event).__name__}"'.encode()
     try:
         body = msgspec.json.encode(event)
     except UnicodeEncodeError:
         body = json.dumps(_sound(msgspec.to_builtins(event)), ensure_ascii=False, separators=(",", ":")).encode()
-    return head + (b"}\n" if body == b"{}" else b"," + body[1:] + b"\n")
+    return head + (b"}" if body == b"{}" else b"," + body[1:])
 
 
 def decode(line: bytes) -> Recorded:
@@ -84,6 +90,8 @@ def decode(line: bytes) -> Recorded:
 def decode_answer(line: bytes) -> Recorded | None:
     """Of a CommandFinished only what the model reads, as a CallAnswered: a fifth of the work. None for a run of the person.
 
+    Its reason is the number of the run.
+
     Raises:
         UnreadableLineError: as `decode`.
     """
@@ -94,7 +102,7 @@ def decode_answer(line: bytes) -> Recorded | None:
     if answer.tool_call_id is None:
         return None
     message = ToolMessage(answer.tool_call_id, answer.shown.text, answer.shown.images)
-    return Recorded(answer.seq, answer.time, CallAnswered(message, ""))
+    return Recorded(answer.seq, answer.time, CallAnswered(message, str(answer.number)))
 
 
 def _sound(value: object) -> object:

@@ -59,6 +59,7 @@ class Session:
         self._log: EventLog | None = None
         self._lock: int | None = None
         self._closed = False
+        self._moved_to = ""
 
     @classmethod
     def create(cls, sessions_dir: Path, cwd: str, model: str, version: str) -> Session:
@@ -107,7 +108,9 @@ class Session:
 
     @property
     def last_cwd(self) -> str:
-        """The directory after its last finished command, or the one it began in."""
+        """The directory after its last finished command, or the one it began in; or where it was moved to since."""
+        if self._moved_to:
+            return self._moved_to
         ends = (r.event.result.cwd for r in self.events.newest(CommandFinished) if isinstance(r.event, CommandFinished))
         return next((cwd for cwd in ends if cwd), self.meta.cwd)
 
@@ -129,9 +132,17 @@ class Session:
             self.events.append(self._log.append(SessionStarted(self.id, meta.cwd, meta.model, meta.version)))
         recorded = self._log.append(event)
         self.events.append(recorded)
+        if isinstance(event, CommandFinished):
+            self._moved_to = ""
         if isinstance(event, TurnStarted | TurnFinished):
             self._save_facts()
         return recorded
+
+    def move_to(self, cwd: str) -> None:
+        """Go on in another directory, because the last one is gone; when its first one is gone too, it belongs there now."""
+        self._moved_to = cwd
+        if not os.path.isdir(self.meta.cwd):
+            self.meta = replace(self.meta, cwd=cwd)
 
     def rename(self, title: str) -> None:
         """Give it another title; an empty one brings back the first prompt's."""
