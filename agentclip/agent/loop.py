@@ -7,23 +7,29 @@ moment it is known, so that whatever ends the process, the log says how far it c
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
+from agentclip.agent.asking import CANCELLED, Asking, failed
 from agentclip.agent.budget import Budget
-from agentclip.agent.context import NOT_RUN, check, with_sound_ids
+from agentclip.agent.context import NOT_RUN
+from agentclip.agent.journal import Journal
+from agentclip.agent.judge import Judge
+from agentclip.agent.loop_guard import LoopGuard, Suspicion
 from agentclip.agent.options import AgentOptions
 from agentclip.agent.past import Past
 from agentclip.agent.prompt import Instructions
-from agentclip.agent.reply import CUT_ADVICE, MAX_ADVICE, Fault, Streamed, fault_of, receive, retry_wait_s
-from agentclip.agent.resume import INTERRUPTED, missing_events
+from agentclip.agent.reply import MAX_ADVICE, Fault, fault_of
+from agentclip.agent.resume import INTERRUPTED
 from agentclip.agent.runs import Runs
+from agentclip.agent.snapshot.compaction import Compaction
+from agentclip.agent.snapshot.facts import FactBook
+from agentclip.agent.snapshot.recorded import Surroundings
+from agentclip.agent.tokens import weigh_frame
 from agentclip.agent.tool import Refusal, WantedRun, fault_of_line, read_call
-from agentclip.errors import AgentclipError, CommandError, ErrorCode, ModelError, SessionError, one_line
+from agentclip.agent.waiting import COMPRESS, Kind, Queue, Waiting
+from agentclip.errors import AgentclipError, CommandError, ErrorCode, SessionError, one_line
 from agentclip.events import (
     Advised,
     AssistantReplied,
@@ -31,7 +37,6 @@ from agentclip.events import (
     Event,
     Notice,
     Recorded,
-    RetryWaiting,
     Severity,
     TurnEnd,
     TurnFinished,
@@ -39,7 +44,7 @@ from agentclip.events import (
     UserMessageFolded,
 )
 from agentclip.messages import AssistantMessage, Conversation, ToolCall, ToolMessage, Usage, UserMessage
-from agentclip.model.base import Model, Reply
+from agentclip.model.base import Model
 from agentclip.model.wire import clean
 from agentclip.shell.execute import Executor, RunHandle
 from agentclip.store.session import Session
@@ -47,14 +52,6 @@ from agentclip.store.session import Session
 _T = TypeVar("_T")
 
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """An entry of the queue."""
-
-    text: str
-    is_shell: bool = False
 
 
 class Agent:
@@ -68,20 +65,45 @@ class Agent:
     ) -> None:
         self._model = model
         self._session = session
-        self._instructions = instructions
         self._options = options
-        self._runs = Runs(executor, options.limits, self._record, self._tell)
-        self._listeners: list[Callable[[Event], None]] = []
-        self._queue: deque[_Waiting] = deque()
-        self._past = Past(session.events)
-        self._told_repairs: set[str] = set()
+        self._queue = Queue()
+        frame = weigh_frame(Conversation(instructions.system, (), (instructions.tool,)))
+        self._past = Past(session.events, session.id, str(session.cmd_output), frame=frame)
         self._budget = Budget(options)
+        self._guard = LoopGuard(options.loop_detection)
+        self._journal = Journal(session, self._past, self._guard, options.limits)
+        self._runs = Runs(executor, options.limits, self._journal.record, self._journal.tell)
+        self._judge = Judge(model, model, self._spent)
+        self._compaction = Compaction(
+            model=model,
+            past=self._past,
+            book=FactBook(session.events, session.meta.cwd),
+            journal=self._journal,
+            surroundings=self._surroundings,
+            max_tokens=options.snapshot_max_tokens,
+            spent=self._spent,
+        )
+        self._asking = self._make_asking(instructions)
         self._running = self._stopping = self._closed = False
         self._waiting_on: asyncio.Task[object] | None = None
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._take_up()
+        session.use_model(model.name)
+        self._journal.take_up()
+
+    def _make_asking(self, instructions: Instructions) -> Asking:
+        return Asking(
+            model=self._model,
+            past=self._past,
+            instructions=instructions,
+            options=self._options,
+            compaction=self._compaction,
+            journal=self._journal,
+            interruptible=self._interruptible,
+            spent=self._spent,
+            watched=lambda: self._guard.enabled,
+        )
 
     @property
     def model_name(self) -> str:
@@ -111,7 +133,7 @@ class Agent:
     @property
     def queue(self) -> tuple[str, ...]:
         """What waits, oldest first; `!` lines with their mark."""
-        return tuple(_shown(entry) for entry in self._queue)
+        return self._queue.texts()
 
     @property
     def active(self) -> RunHandle | None:
@@ -126,7 +148,7 @@ class Agent:
 
     def subscribe(self, listener: Callable[[Event], None]) -> None:
         """Call `listener` with every event from now on, in order, on the loop's thread; events that are not stored too."""
-        self._listeners.append(listener)
+        self._journal.subscribe(listener)
 
     def history(self) -> Sequence[Recorded]:
         """All stored events so far, oldest first. Grows; never changes what it holds."""
@@ -134,15 +156,37 @@ class Agent:
 
     def submit(self, text: str) -> None:
         """Start a turn when idle, else queue: folded in before the next step. A blank text is ignored."""
-        self._enqueue(_Waiting(clean(text)))
+        self._enqueue(Waiting(clean(text)))
 
     def shell(self, line: str) -> None:
         """Run a line of the person through both layers, without the model, as soon as nothing else runs."""
-        self._enqueue(_Waiting(line, is_shell=True))
+        self._enqueue(Waiting(line, Kind.SHELL))
+
+    def compress(self) -> None:
+        """Make a snapshot of the older part of the conversation once nothing else runs; a notice says what came of it."""
+        self._enqueue(Waiting(COMPRESS, Kind.COMPRESS))
+
+    def snapshot_text(self) -> str:
+        """The snapshot that the model reads now; empty when there is none."""
+        self._past.take_up()
+        return "" if self._past.taken is None else self._past.taken.text
+
+    @property
+    def loop_detection(self) -> bool:
+        """Whether a model that repeats itself is warned and then stopped; may be switched for the session."""
+        return self._guard.enabled
+
+    @loop_detection.setter
+    def loop_detection(self, enabled: bool) -> None:
+        self._guard.enabled = enabled
+
+    def use_light_model(self, model: Model) -> None:
+        """Let this model judge progress; the main one keeps the second opinion. The caller closes it."""
+        self._judge.light = model
 
     def unqueue(self) -> str | None:
         """Take back the newest waiting entry, to edit it; None when nothing waits."""
-        return _shown(self._queue.pop()) if self._queue else None
+        return self._queue.take_back()
 
     def cancel(self) -> None:
         """Stop the turn, keeping what is finished; again while stopping: KILL now. Nothing happens when idle."""
@@ -158,8 +202,8 @@ class Agent:
         """Work off what is submitted until `close`."""
         while not self._closed:
             if self._queue:
-                entry = self._queue.popleft()
-                await self._guarded(self._shell_line(entry.text) if entry.is_shell else self._turn(entry.text))
+                entry = self._queue.take()
+                await self._guarded(self._work(entry))
             else:
                 self._wake.clear()
                 await self._wake.wait()
@@ -189,7 +233,7 @@ class Agent:
         try:
             return await work
         except AgentclipError as error:
-            end = _failed(error)
+            end = failed(error)
             return end
         except Exception as error:
             # The boundary of the loop: a bug of ours ends the turn, not the session.
@@ -197,96 +241,87 @@ class Agent:
             end = TurnFinished(TurnEnd.FAILED, one_line(f"internal error: {_innermost(error)!r}"), ErrorCode.INTERNAL)
             return end
         finally:
-            self._make_whole(end)
+            self._journal.make_whole(end)
             self._running = self._stopping = False
             self._idle.set()
+
+    def _work(self, entry: Waiting) -> Coroutine[None, None, TurnFinished | None]:
+        match entry.kind:
+            case Kind.PROMPT:
+                return self._turn(entry.text)
+            case Kind.SHELL:
+                return self._shell_line(entry.text)
+            case Kind.COMPRESS:
+                return self._compress()
 
     async def _turn(self, text: str) -> TurnFinished:
         start = TurnStarted(UserMessage(text))
         try:
-            self._record(start)
+            self._journal.record(start)
         except SessionError as error:
-            self._tell(start)
-            self._tell(end := _failed(error))
+            self._journal.tell(start)
+            self._journal.tell(end := failed(error))
             return end
         self._budget = Budget(self._options)
+        self._compaction.begin_turn()
+        self._guard.begin_turn()
         with self._budget.clock(self.cancel):
-            end = self._budget.after_cancel(await self._steps())
-        self._record(end)
+            async with self._judge.turn():
+                steps = await self._steps()
+            end = self._budget.after_cancel(steps)
+        self._journal.record(end)
         return end
 
     async def _steps(self) -> TurnFinished:
         advice = 0
         while (end := self._budget.end()) is None:
             self._fold()
+            if not await self._asking.ready():
+                return CANCELLED
             self._budget.steps += 1
-            reply = await self._reply()
-            if isinstance(reply, TurnFinished):
-                return reply
+            self._look_at_progress()
+            replied = await self._asking.reply()
+            if isinstance(replied, TurnFinished):
+                return replied
+            suspicion = replied if isinstance(replied, Suspicion) else None
+            reply = replied.message if isinstance(replied, AssistantReplied) else AssistantMessage("")
             for call in reply.tool_calls:
                 await self._answer(call)
             if self._stopping:
-                return TurnFinished(TurnEnd.CANCELLED, "cancelled")
-            if reply.tool_calls:
+                return CANCELLED
+            if reply.tool_calls or suspicion:
+                verdict = self._guard.verdict(suspicion or self._judge.result())
+                if isinstance(verdict, TurnFinished):
+                    return verdict
+                if verdict is not None:
+                    self._journal.record(verdict)
                 continue
             fault = fault_of(reply)
             if fault is None or advice >= MAX_ADVICE:
                 return _answered(reply, fault)
             advice += 1
-            self._record(Advised(UserMessage(fault.advice), f"{fault.reason}: asked again ({advice} of {MAX_ADVICE})"))
+            self._journal.record(Advised(UserMessage(fault.advice), f"{fault.reason}: asked again ({advice} of {MAX_ADVICE})"))
         return end
 
     def _fold(self) -> None:
         """Messages typed meanwhile join in, up to the first `!` line: the order of what the person typed stays."""
-        while self._queue and not self._queue[0].is_shell:
-            self._record(UserMessageFolded(UserMessage(self._queue.popleft().text)))
-
-    async def _reply(self) -> AssistantMessage | TurnFinished:
-        """One reply, asked for again when that can help; stored unless it is empty."""
-        attempt = 0
-        while True:
-            streamed = Streamed()
-            outcome = await self._interruptible(self._asked(streamed))
-            if isinstance(outcome, Reply):
-                return self._accept(outcome)
-            partial = streamed.message()
-            if partial is not None:
-                self._record(AssistantReplied(partial, partial=True))
-            if outcome is None:
-                return TurnFinished(TurnEnd.CANCELLED, "cancelled")
-            attempt += 1
-            seconds = retry_wait_s(outcome, attempt, self._options.max_retry_wait_s)
-            if seconds is None or attempt > self._options.max_retries:
-                return _failed(outcome)
-            if partial is not None:
-                self._record(Advised(UserMessage(CUT_ADVICE), "the connection was lost: asked to go on"))
-            self._tell(RetryWaiting(seconds, attempt, one_line(outcome.message)))
-            if await self._interruptible(_pause(seconds)) is None:
-                return TurnFinished(TurnEnd.CANCELLED, "cancelled")
-
-    def _accept(self, reply: Reply) -> AssistantMessage:
-        message = with_sound_ids(reply.message, self._past.call_ids)
-        self._budget.add(reply.usage)
-        if message.tool_calls or message.text.strip():
-            self._record(AssistantReplied(message, reply.usage))
-        for note in reply.notes:
-            self._record(Notice(one_line(note), Severity.WARNING))
-        return message
+        for text in self._queue.prompts():
+            self._journal.record(UserMessageFolded(UserMessage(text)))
 
     async def _answer(self, call: ToolCall) -> None:
         """Run a call, or say why not; either way it has its answer."""
         if self._stopping:
-            self._record(CallAnswered(ToolMessage(call.id, NOT_RUN), "not run: cancelled"))
+            self._journal.record(CallAnswered(ToolMessage(call.id, NOT_RUN), "not run: cancelled"))
             return
         wanted = read_call(call, self._options.max_timeout_s)
         if isinstance(wanted, Refusal):
-            self._record(CallAnswered(ToolMessage(call.id, wanted.text), wanted.reason))
+            self._journal.record(CallAnswered(ToolMessage(call.id, wanted.text), wanted.reason))
             return
         try:
             await self._runs.run(wanted, wanted.timeout_s or self._options.timeout_s, call.id)
         except CommandError as error:
             text = f"{error.line('run')}\n[exit:{error.code.exit_status} | 0ms]"
-            self._record(CallAnswered(ToolMessage(call.id, text), one_line(error.message)))
+            self._journal.record(CallAnswered(ToolMessage(call.id, text), one_line(error.message)))
 
     async def _shell_line(self, line: str) -> None:
         fault = fault_of_line(line)
@@ -296,7 +331,11 @@ class Agent:
         except AgentclipError as error:
             fault = str(error)
         if fault is not None:
-            self._tell(Notice(one_line(f"{clean(line)[:200]}: {fault}"), Severity.ERROR))
+            self._journal.tell(Notice(one_line(f"{clean(line)[:200]}: {fault}"), Severity.ERROR))
+
+    async def _compress(self) -> None:
+        if await self._asking.ready():
+            await self._interruptible(self._compaction.compress())
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -313,63 +352,21 @@ class Agent:
             self._waiting_on = None
         return None if task.cancelled() else task.result()
 
-    async def _asked(self, streamed: Streamed) -> Reply | ModelError:
-        if not self._past.is_whole:
-            await asyncio.to_thread(self._past.take_up)
-        return await receive(self._model, self._conversation(), self._tell, streamed)
+    def _look_at_progress(self) -> None:
+        if self._guard.enabled and self._options.judge_progress:
+            prompts = "\n".join(e.message.text for e in self._past.current_prompts() if isinstance(e.message, UserMessage))
+            self._judge.begin(self._budget.steps, prompts, self._past.messages)
 
-    def _conversation(self) -> Conversation:
-        checked = check(self._past.messages)
-        for repair in checked.repairs:
-            if repair not in self._told_repairs:
-                self._told_repairs.add(repair)
-                _logger.warning("history repaired: %s", repair)
-                self._record(Notice(f"history repaired: {repair}", Severity.WARNING))
-        return Conversation(self._instructions.system, checked.messages, (self._instructions.tool,))
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(self._session.id, str(self._session.cmd_output), self._runs.open_jobs())
 
-    def _enqueue(self, entry: _Waiting) -> None:
+    def _spent(self, usage: Usage | None) -> None:
+        self._budget.add(usage)
+
+    def _enqueue(self, entry: Waiting) -> None:
         if entry.text.strip() and not self._closed:
-            self._queue.append(entry)
+            self._queue.add(entry)
             self._wake.set()
-
-    def _record(self, event: Event) -> None:
-        """Store an event, then tell it. A notice is not worth a session of its own."""
-        if self._session.begun or not isinstance(event, Notice):
-            self._past.add(self._session.append(event))
-        self._tell(event)
-
-    def _tell(self, event: Event) -> None:
-        for listener in tuple(self._listeners):
-            listener(event)
-
-    def _take_up(self) -> None:
-        """Continue a saved session: its messages, what was cut off when it died, and what was repaired on disk."""
-        self._session.use_model(self._model.name)
-        self._make_whole(INTERRUPTED)
-        if self._session.notices:
-            said = {r.event.text for r in self._session.events.of(Notice) if isinstance(r.event, Notice)}
-            for text in self._session.notices:
-                if text not in said:
-                    with contextlib.suppress(AgentclipError):
-                        self._record(Notice(text, Severity.WARNING))
-
-    def _make_whole(self, end: TurnFinished) -> None:
-        """Store the answers and the end that are missing. Not async, so that no cancel can skip it."""
-        for event in tuple(missing_events(self._session.events, self._options.limits, end)):
-            try:
-                self._record(event)
-            except SessionError as error:
-                _logger.warning("an end was not stored: %s", error)
-                self._tell(event)
-
-
-async def _pause(seconds: float) -> bool:
-    await asyncio.sleep(seconds)
-    return True
-
-
-def _shown(entry: _Waiting) -> str:
-    return f"!{entry.text}" if entry.is_shell else entry.text
 
 
 def _answered(reply: AssistantMessage, fault: Fault | None) -> TurnFinished:
@@ -383,10 +380,6 @@ def _innermost(error: Exception) -> Exception:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _failed(error: AgentclipError) -> TurnFinished:
-    return TurnFinished(TurnEnd.FAILED, one_line(str(error)), error.code)
 
 
 __all__ = ["Agent", "AgentOptions", "RunHandle"]

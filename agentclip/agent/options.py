@@ -28,3 +28,9 @@ class AgentOptions:
     """How often one reply is asked for again after a rate limit, a server error or a lost connection."""
     max_retry_wait_s: float = 60.0
     """A provider that asks for a longer pause ends the turn instead."""
+    snapshot_max_tokens: int = 150_000
+    """Size of a prompt above which the conversation is shortened, whatever the model's window."""
+    loop_detection: bool = True
+    """Warn, then stop, a model that repeats itself."""
+    judge_progress: bool = True
+    """Ask a model now and then whether there is progress; a recording cannot be asked."""

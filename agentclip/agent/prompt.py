@@ -34,10 +34,11 @@ class Instructions:
 
 def instructions(level_0: Iterable[str], cwd: str) -> Instructions:
     """The instructions for a session that began in `cwd`. `level_0` has one line per command of ours."""
-    description = _text("run.md").replace("{commands}", "\n".join(level_0))
+    description = prompt_text("run.md").replace("{commands}", "\n".join(level_0))
     tool = ToolSpec(TOOL_NAME, description, json.dumps(_PARAMETERS))
-    return Instructions(_text("system.md").replace("{cwd}", cwd), tool)
+    return Instructions(prompt_text("system.md").replace("{cwd}", cwd), tool)
 
 
-def _text(name: str) -> str:
+def prompt_text(name: str) -> str:
+    """A file of `prompts/`."""
     return (resources.files("agentclip.agent") / "prompts" / name).read_text(encoding="utf-8").strip()

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from agentclip.agent.loop_guard import Suspicion, suspicion_of_unit
+from agentclip.agent.repetition import Repetition, first_of
 from agentclip.agent.tool import has_call_as_text
 from agentclip.errors import ErrorCode, ModelError
 from agentclip.events import Event, ReasoningDelta, TextDelta
@@ -20,6 +22,7 @@ from agentclip.model.wire import clean
 MAX_ADVICE = 2
 """How often in one turn the model is asked for a real call or a real answer."""
 CUT_ADVICE = "[agentclip] The connection was lost in the middle of your message. No call in it was run. Go on from there."
+CUT_MARK = "\n[... the same again and again: stopped by agentclip]"
 _CALL_AS_TEXT_ADVICE = (
     "[agentclip] Your last message holds a tool call written as plain text, so nothing was run. "
     "Call the tool `run` itself, with the argument `command`; or answer without call markup."
@@ -54,6 +57,28 @@ class Streamed:
     reasoning: list[str] = field(default_factory=list)
     began: bool = False
     """Anything at all came."""
+    watched: bool = False
+    """A reply that repeats itself is cut off."""
+    _text_watch: Repetition = field(default_factory=Repetition)
+    _reasoning_watch: Repetition = field(default_factory=Repetition)
+
+    def add_text(self, text: str) -> Suspicion | None:
+        """Take more; what repeats at the end, when it is watched."""
+        self.text.append(text)
+        unit = self._text_watch.feed(text) if self.watched else None
+        if unit is None:
+            return None
+        self.text[:] = [first_of("".join(self.text), unit), CUT_MARK]
+        return suspicion_of_unit(unit, "text")
+
+    def add_reasoning(self, text: str) -> Suspicion | None:
+        """As `add_text`."""
+        self.reasoning.append(text)
+        unit = self._reasoning_watch.feed(text) if self.watched else None
+        if unit is None:
+            return None
+        self.reasoning[:] = [first_of("".join(self.reasoning), unit), CUT_MARK]
+        return suspicion_of_unit(unit, "reasoning")
 
     def message(self) -> AssistantMessage | None:
         """The text as a message; None when there is none. Calls that were begun are dropped."""
@@ -63,23 +88,29 @@ class Streamed:
 
 async def receive(
     model: Model, conversation: Conversation, tell: Callable[[Event], None], streamed: Streamed
-) -> Reply | ModelError:
-    """Stream one reply, filling `streamed` on the way. A failure of the provider is returned, not raised."""
+) -> Reply | ModelError | Suspicion:
+    """Stream one reply, filling `streamed` on the way. A failure of the provider is returned, not raised.
+
+    A watched reply that repeats itself is ended, and what repeats is returned.
+    """
     try:
         async with contextlib.aclosing(model.reply(conversation)) as parts:
             async for part in parts:
                 streamed.began = True
+                found = None
                 match part:
                     case TextPart(text):
-                        streamed.text.append(clean(text))
                         tell(TextDelta(clean(text)))
+                        found = streamed.add_text(clean(text))
                     case ReasoningPart(text):
-                        streamed.reasoning.append(clean(text))
                         tell(ReasoningDelta(clean(text)))
+                        found = streamed.add_reasoning(clean(text))
                     case CallPart():
                         pass
                     case Reply():
                         return part
+                if found is not None:
+                    return found
     except ModelError as error:
         return error
     return ModelError("connection lost in the middle of the answer", hint="Send it again", code=ErrorCode.NETWORK)

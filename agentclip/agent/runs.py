@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from agentclip.agent.resume import lost_result
 from agentclip.agent.tool import WantedRun
+from agentclip.errors import one_line
 from agentclip.events import CommandFinished, CommandStarted, Event, OutputGrew, StageFinished, StageProgress, StageStarted
 from agentclip.present.machine import Machine
 from agentclip.present.shown import show
@@ -58,6 +59,11 @@ class Runs:
             if not done:
                 handle.kill()  # not awaited: a second cancel cannot skip it
             self.active = None
+
+    def open_jobs(self) -> list[str]:
+        """What still runs in the background, one line each."""
+        alive = (job for job in self.executor.jobs.all() if job.look())
+        return [f"- job {job.number}: {one_line(job.command)} (pids {', '.join(map(str, job.pids))})" for job in alive]
 
     def _machine(self) -> Machine:
         """What hints may name: the session's words and programs."""

@@ -66,7 +66,7 @@ async def bench(
         executor=executor,
         session=session,
         instructions=instructions(["help — list all"], session.meta.cwd),
-        options=options or AgentOptions(),
+        options=options or AgentOptions(judge_progress=False),
     )
     it = Bench(agent, session, executor, work)
     agent.subscribe(it.told.append)
