@@ -145,11 +145,16 @@ class Outcome:
                 if sys.stderr.isatty():
                     click.echo(_safe(f"$ {result.chain.source}\n{shown.text}"), err=True)
             case Notice(text=text):
-                self._tell(text)
+                self.tell(text)
             case RetryWaiting(seconds=seconds, reason=reason):
-                self._tell(f"{reason}: next try in {seconds:.0f} s")
+                self.tell(f"{reason}: next try in {seconds:.0f} s")
             case _:
                 pass
+
+    def tell(self, text: str) -> None:
+        """One line for a person."""
+        if not self.is_quiet:
+            click.echo(f"agentclip: {_safe(text)}", err=True)
 
     def _next(self) -> str:
         return f"agentclip --resume {self.session_id}"
@@ -157,10 +162,6 @@ class Outcome:
     def _error(self, code: ErrorCode, message: str) -> dict[str, object]:
         hint = self._next() if code is ErrorCode.BUDGET else code.hint
         return {"code": code.value, "message": message, "hint": hint, "retryable": code.category == "retry"}
-
-    def _tell(self, text: str) -> None:
-        if not self.is_quiet:
-            click.echo(f"agentclip: {_safe(text)}", err=True)
 
 
 def _safe(text: str) -> str:
@@ -173,6 +174,8 @@ async def _turn(settings: Settings, model: Model, task: Task) -> Outcome:
     settle(session)
     async with runtime.conversation(settings, model, session) as talk:
         outcome = Outcome(session.id, task.output)
+        for text in session.notices:
+            outcome.tell(text)
         talk.agent.subscribe(outcome.take)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, talk.agent.cancel)
