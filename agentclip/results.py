@@ -194,6 +194,9 @@ class ChainResult:
     """What our commands made, each file once, in the order of their first making."""
     notes: tuple[str, ...] = ()
     """One line each, for the model: what Layer 1 had to do otherwise than asked."""
+    exports: tuple[tuple[str, str | None], ...] | None = None
+    """When the run changed one: every variable that commands of the session have set, None for one they removed. Stored as
+    it is, in a file that only the owner reads; variables whose text is no UTF-8 are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,10 @@ class Executor:
             )
             run = Run(RunParts(plan, Router(self.table, self.state), streams, runner, self._family()))
             handle.attach(run)
+            before = self.state.changes()
             result = replace(_explained(run.execute(), runner), images=tuple(runner.images), artifacts=runner.artifacts)
+        if (after := self.state.changes()) != before:
+            result = replace(result, exports=after)
         if result.ended is Ended.EXITED and (job := self._survivors(handle, run, spool)) is not None:
             return replace(result, jobs=(job,))
         return result

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 KEPT_BY_BASH = frozenset({"SHLVL", "_"})
@@ -61,6 +61,15 @@ class ShellState:
     env: dict[str, str] = field(default_factory=dict)
     own_changes: dict[str, str | None] = field(default_factory=dict)
     """What commands changed in `env` since the session began, None for a removal: what a resumed session sets again."""
+
+    def changes(self) -> tuple[tuple[str, str | None], ...]:
+        """`own_changes` as a value that can be stored: text that is no UTF-8 could not come back as it was."""
+        return tuple(sorted((name, value) for name, value in self.own_changes.items() if _is_text(name + (value or ""))))
+
+    def restore(self, changes: Iterable[tuple[str, str | None]]) -> None:
+        """Set again what `changes` of an earlier process returned."""
+        for name, value in changes:
+            self._set(name, value)
 
     def environment(self) -> dict[str, str]:
         """The variables for a new process."""
@@ -125,3 +134,11 @@ class ShellState:
             self.env.pop(name, None)
         else:
             self.env[name] = value
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

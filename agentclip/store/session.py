@@ -114,6 +114,13 @@ class Session:
         ends = (r.event.result.cwd for r in self.events.newest(CommandFinished) if isinstance(r.event, CommandFinished))
         return next((cwd for cwd in ends if cwd), self.meta.cwd)
 
+    @property
+    def exports(self) -> tuple[tuple[str, str | None], ...]:
+        """What its commands have exported and unset, as its log says."""
+        finished = self.events.containing(CommandFinished, b'"exports":[[')
+        changed = (r.event.result.exports for r in finished if isinstance(r.event, CommandFinished))
+        return next(filter(None, changed), ())
+
     def append(self, event: Event) -> Recorded:
         """Write the event to disk and return it with its place in the log.
 
