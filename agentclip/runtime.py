@@ -21,6 +21,7 @@ from agentclip.commands.usage import tool_description_lines
 from agentclip.config import Settings
 from agentclip.model.base import Model
 from agentclip.model.remote import WorkerModel
+from agentclip.model.replay import ReplayModel
 from agentclip.present.encoding import declared_by
 from agentclip.present.machine import Machine
 from agentclip.present.shown import show
@@ -95,15 +96,25 @@ class Conversation:
 
 
 @contextlib.asynccontextmanager
-async def conversation(settings: Settings, model: Model, session: Session) -> AsyncIterator[Conversation]:
-    """An agent for the session, with everything it needs; all of it is closed at the end."""
+async def conversation(
+    settings: Settings, model: Model, session: Session, light: Model | None = None
+) -> AsyncIterator[Conversation]:
+    """An agent for the session, with everything it needs; all of it is closed at the end.
+
+    `light` judges progress; without one the model itself does.
+    """
     environment = command_environment(os.environ, settings.pass_env)
-    place = _place(settings, session.folder, Path(session.last_cwd or os.getcwd()), environment, _pids(model))
+    place = _place(settings, session.folder, Path(session.last_cwd or os.getcwd()), environment, _pids(model, light))
     executor = _executor(replace(place, last_number=session.last_number), session)
+    executor.state.restore(session.exports)
     told = instructions(tool_description_lines(executor.table, command_uses(session)), session.meta.cwd)
     session.use_model(model.name)
     session.notices += tuple(executor.table.warnings)
-    agent = Agent(model=model, executor=executor, session=session, instructions=told, options=_options(settings))
+    # A recording answers what it was recorded for, nothing else.
+    options = replace(_options(settings), judge_progress=light is not None or not isinstance(model, ReplayModel))
+    agent = Agent(model=model, executor=executor, session=session, instructions=told, options=options)
+    if light is not None:
+        agent.use_light_model(light)
     talk = Conversation(agent, session, executor)
     with _old_output_removed(settings):
         try:
@@ -111,6 +122,8 @@ async def conversation(settings: Settings, model: Model, session: Session) -> As
         finally:
             await agent.close()
             await model.aclose()
+            if light is not None:
+                await light.aclose()
             # Not awaited: nothing may live when we are gone, whoever cancels whom.
             talk.survivors.extend(executor.close())
             session.close()
@@ -144,15 +157,17 @@ def _options(settings: Settings) -> AgentOptions:
         max_tokens=settings.max_tokens or None,
         max_cost_usd=settings.max_cost_usd or None,
         max_time_s=settings.max_time_s or None,
+        snapshot_max_tokens=settings.snapshot_max_tokens,
+        loop_detection=settings.loop_detection,
     )
 
 
-def _pids(model: Model) -> Callable[[], Collection[int]]:
-    """The model's own processes, which no run may touch."""
+def _pids(*models: Model | None) -> Callable[[], Collection[int]]:
+    """The models' own processes, which no run may touch."""
 
     def pids() -> Collection[int]:
-        pid = model.worker_pid if isinstance(model, WorkerModel) else None
-        return () if pid is None else (pid,)
+        found = (model.worker_pid for model in models if isinstance(model, WorkerModel))
+        return [pid for pid in found if pid is not None]
 
     return pids
 
