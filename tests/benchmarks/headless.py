@@ -1,0 +1,94 @@
+"""What one answer costs, whole process: `python -m tests.benchmarks.headless [RUNS]`.
+
+Medians of RUNS (10), interleaved with `python -c pass` and `python -c 'import httpx'`, against the fake server, so the model
+itself costs nothing. Memory is the peak of the sum over the program and the provider's process.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.fake_model.server import FakeModel, run, text
+
+STEPS = 20
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def seconds(*command: str, **env: str) -> float:
+    """Wall time of a command that must succeed."""
+    began = time.perf_counter()
+    subprocess.run(command, env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
+
+
+def peak_mb(*command: str) -> float:
+    """Highest sum of resident memory over a command and all that it started."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, sum(resident(pid) for pid in (process.pid, *children(process.pid))))
+            time.sleep(0.002)
+    return peak / 1e6
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
+    except OSError:
+        return 0
+
+
+def main() -> None:
+    """Measure and print."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    with FakeModel(lambda _: text("hello")) as server, tempfile.TemporaryDirectory() as home:
+        for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+            os.environ[name] = home
+        agentclip = (sys.executable, "-m", "agentclip")
+        ask = (*agentclip, "run", "hi", "--model", "fake-model", "--api-base", server.url)
+        rows: dict[str, Callable[[], float]] = {
+            "python -c pass": lambda: seconds(sys.executable, "-c", "pass"),
+            "python -c 'import httpx'": lambda: seconds(sys.executable, "-c", "import httpx"),
+            "one answer": lambda: seconds(*ask),
+            "one answer, a key in the environment": lambda: seconds(*ask, AGENTCLIP_API_KEY="k"),
+            "agentclip --version": lambda: seconds(*agentclip, "--version"),
+            "agentclip --version, with a key": lambda: seconds(*agentclip, "--version", AGENTCLIP_API_KEY="k"),
+        }
+        taken: dict[str, list[float]] = {name: [] for name in rows}
+        for _ in range(runs):
+            for name, measure in rows.items():
+                taken[name].append(measure())
+        first_bytes = len(server.requests[0].raw)
+        memory = peak_mb(*ask)
+    for name, all_s in taken.items():
+        sys.stdout.write(f"{name:40} {statistics.median(all_s) * 1000:8.1f} ms   (best {min(all_s) * 1000:.1f})\n")
+    sys.stdout.write(f"{'peak memory, both processes':40} {memory:8.1f} MB\n{'first request':40} {first_bytes:8} bytes\n")
+    sys.stdout.write(f"{f'a step with a command, of {STEPS}':40} {step_s() * 1000:8.1f} ms\n")
+
+
+def step_s() -> float:
+    """Median from one request to the next, in one turn of commands that do nothing."""
+    with FakeModel([*(run("true") for _ in range(STEPS)), text("done")]) as server, tempfile.TemporaryDirectory() as folder:
+        command = (sys.executable, "-m", "agentclip", "run", "go", "--model", "m", "--api-base", server.url)
+        seconds(*command, XDG_STATE_HOME=folder)
+        times = [request.time for request in server.requests]
+    return statistics.median(later - earlier for earlier, later in itertools.pairwise(times))
+
+
+if __name__ == "__main__":
+    main()
