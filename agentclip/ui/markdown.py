@@ -27,6 +27,8 @@ MAX_MARKDOWN = 200_000
 MAX_HIGHLIGHT = 60_000
 """Characters of one code block that are coloured."""
 MIN_COLUMN = 3
+MIN_TEXT = 4
+"""Cells that indents must leave for text; a text nested deeper is shown as it is."""
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _MAX_LEVEL = 18
 """markdown-it gives up at 20 nested blocks and drops what is inside: such a text is shown as it is."""
@@ -72,7 +74,9 @@ class MarkdownStream:
 
 class _Renderer:
     def __init__(self, width: int, ink: Ink, *, colours: bool = True) -> None:
-        self._width = max(4, width)
+        self._width = width
+        self._cramped = False
+        """Indents left no room for text somewhere: rows would be cut off at the right."""
         self._ink = ink
         self._colours = colours
         """False while the text still grows: long code would be coloured again and again."""
@@ -81,14 +85,17 @@ class _Renderer:
         tokens = _MARKDOWN.parse(text)
         if any(token.level > _MAX_LEVEL for token in tokens):
             return plain(text, self._width, self._ink["assistant"])
-        return self._blocks(SyntaxTreeNode(tokens).children, self._width)
+        self._cramped = False
+        rows = self._blocks(SyntaxTreeNode(tokens).children, self._width)
+        return plain(text, self._width, self._ink["assistant"]) if self._cramped else rows
 
     def _blocks(self, nodes: Iterable[SyntaxTreeNode], width: int, *, tight: bool = False) -> list[Row]:
+        self._cramped = self._cramped or width < MIN_TEXT
         rows: list[Row] = []
         for node in nodes:
             if rows and not tight:
                 rows.append([])
-            rows += self._block(node, max(4, width))
+            rows += self._block(node, max(MIN_TEXT, width))
         return rows
 
     def _block(self, node: SyntaxTreeNode, width: int) -> list[Row]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -106,7 +106,16 @@ def test_a_growing_text_looks_the_same_as_the_whole_one() -> None:
     assert texts(rows) == texts(render(DOCUMENT, 34, INK))
 
 
+def test_a_text_nested_deeper_than_the_pane_is_wide_is_shown_as_it_is() -> None:
+    deep = "".join("  " * level + f"- level {level}\n" for level in range(8))
+    assert texts(render(deep, 40, INK))[7] == "              • level 7"
+    narrow = texts(render(deep, 16, INK))
+    assert "".join("".join(narrow).split()) == "".join(deep.split())
+
+
 @settings(deadline=None)
+@example(">111", 4)
+@example("123456789. \n", 5)
 @given(st.text("ab *_`#->|[]()1.\n中", max_size=150), st.integers(4, 40))
 def test_no_row_is_wider_than_the_width(text: str, width: int) -> None:
     assert all(cell_len(row) <= width for row in texts(render(text, width, INK)))
