@@ -2,7 +2,10 @@
 
     python crasher.py '{"folder": "...", "url": "...", "point": 7, "session": null, "cancel_after_s": [null]}'
 
-A point is the number of a change of state: before and after each event is written, and after each is told; -1 for none.
+A point is a change of state, by number or by name. Numbers count the moments before and after each event is written and after
+each is told; -1 for none. Names say which: `before CommandStarted 1`, `half ... 1` (killed in the middle of writing its line),
+`after ... 1`, `told ... 1`; and of the facts, which are written whole to another file and then renamed: `before facts 1`,
+`half facts 1`, `after facts 1`.
 One turn per entry of `cancel_after_s`; null lets it run. On stdout: the session's id, then one line per finished command
 and whole reply, written once the listener knows of it.
 """
@@ -13,6 +16,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +34,9 @@ from agentclip.model.openai import OpenAIEndpoint
 from agentclip.model.protocol import ProviderSettings
 from agentclip.shell.execute import Executor, Place
 from agentclip.shell.state import command_environment
+from agentclip.store import session as session_module
+from agentclip.store.codec import encode
+from agentclip.store.facts import SessionFacts, write_facts
 from agentclip.store.log import EventLog
 from agentclip.store.session import Session
 
@@ -41,6 +48,8 @@ class Options:
     point: int = -1
     session: str | None = None
     cancel_after_s: tuple[float | None, ...] = (None,)
+    name: str = ""
+    """Of a point, instead of its number."""
 
 
 class DirectModel:
@@ -63,26 +72,53 @@ class DirectModel:
 class Fuse:
     """Counts points and burns at one."""
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: int, name: str) -> None:
         self.left = at
+        self.name = name
+        self.seen: Counter[str] = Counter()
 
-    def point(self) -> None:
+    def point(self, when: str, event: Event) -> None:
+        """A moment of an event."""
         self.left -= 1
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self.left == 0 or self.is_named(when, type(event).__name__):
+            burn()
+
+    def is_named(self, when: str, what: str) -> bool:
+        """Whether this moment, counted, is the one that was named."""
+        self.seen[f"{when} {what}"] += 1
+        return self.name == f"{when} {what} {self.seen[f'{when} {what}']}"
+
+
+def burn() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def arm(fuse: Fuse) -> None:
-    """Put a point before and after every line that is written."""
+    """Put points around every line that is written and around the facts."""
     write = EventLog.append
 
     def append(log: EventLog, event: Event) -> Recorded:
-        fuse.point()
+        fuse.point("before", event)
+        if fuse.is_named("half", type(event).__name__):
+            line = encode(Recorded(10**6, 0.0, event))
+            os.write(os.open(log.path, os.O_WRONLY | os.O_APPEND), line[: len(line) // 2])
+            burn()
         recorded = write(log, event)
-        fuse.point()
+        fuse.point("after", event)
         return recorded
 
+    def facts(folder: Path, content: SessionFacts) -> None:
+        if fuse.is_named("before", "facts"):
+            burn()
+        if fuse.is_named("half", "facts"):
+            (folder / "meta.json.new").write_bytes(b'{"id":')
+            burn()
+        write_facts(folder, content)
+        if fuse.is_named("after", "facts"):
+            burn()
+
     EventLog.append = append  # type: ignore[method-assign, assignment]
+    setattr(session_module, "write_facts", facts)  # noqa: B010  not a name that it exports
 
 
 def say(line: str) -> None:
@@ -90,7 +126,7 @@ def say(line: str) -> None:
 
 
 async def main(options: Options) -> None:
-    fuse = Fuse(options.point)
+    fuse = Fuse(options.point, options.name)
     arm(fuse)
     folder = Path(options.folder)
     model = DirectModel(options.url)
@@ -102,7 +138,7 @@ async def main(options: Options) -> None:
     agent = Agent(model=model, executor=executor, session=session, instructions=told, options=waits)
 
     def listener(event: Event) -> None:
-        fuse.point()
+        fuse.point("told", event)
         if isinstance(event, CommandFinished):
             say(f"finished {event.number}")
         if isinstance(event, AssistantReplied):

@@ -27,6 +27,7 @@ from agentclip.events import (
 from agentclip.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from agentclip.results import Ended, Limits
 from agentclip.shell.execute import RunRequest
+from agentclip.store.listing import list_sessions
 from tests.agent.crasher import Options
 from tests.agent.scripted import ScriptedModel, reply
 from tests.agent.workbench import answers, asked, bench, crash, provider, roles, until
@@ -75,46 +76,86 @@ STEPS: tuple[ScriptItem, ...] = (
 )
 
 
+EVENTS = (
+    "SessionStarted 1",
+    "TurnStarted 1",
+    "AssistantReplied 1",
+    "CommandStarted 1",
+    "CommandFinished 1",
+    "CommandStarted 2",
+    "CommandFinished 2",
+    "AssistantReplied 2",
+    "CommandStarted 3",
+    "CommandFinished 3",
+    "AssistantReplied 3",
+    "CallAnswered 1",
+    "CommandStarted 4",
+    "CommandFinished 4",
+    "AssistantReplied 4",
+    "TurnFinished 1",
+)
+"""What `STEPS` make, in order."""
+POINTS = (
+    *(f"{when} {event}" for event in EVENTS for when in ("before", "half", "after", "told")),
+    *(f"{when} facts {number}" for number in range(1, 5) for when in ("before", "half", "after")),
+)
+"""Every append and every change of state: 75 points. SessionStarted is told to nobody."""
+ALWAYS = {
+    "before SessionStarted 1",
+    "after TurnStarted 1",
+    "half AssistantReplied 1",
+    "after CommandStarted 1",
+    "before CommandFinished 1",
+    "half CommandFinished 2",
+    "told CommandFinished 2",
+    "before CallAnswered 1",
+    "half facts 3",
+    "after TurnFinished 1",
+}
+"""Those of the default suite; `pytest -m slow tests/agent/test_resume.py` runs the rest, a minute."""
+
+
 def _points() -> list[Any]:
-    """Points 1 to 70 cover the whole session; a few of them run always, the rest in the slow suite."""
-    always = {1, 2, 4, 9, 11, 14, 20, 26, 40}
-    return [point if point in always else pytest.param(point, marks=pytest.mark.slow) for point in range(1, 71)]
+    points = [point for point in POINTS if point != "told SessionStarted 1"]
+    return [point if point in ALWAYS else pytest.param(point, marks=pytest.mark.slow) for point in points]
 
 
 @pytest.mark.parametrize("point", _points())
-async def test_killed_at_any_point_the_session_goes_on(tmp_path: Path, point: int) -> None:
+async def test_killed_at_any_point_the_session_goes_on(tmp_path: Path, point: str) -> None:
     with FakeModel(STEPS) as server:
-        with crash(Options(str(tmp_path), server.url, point)) as process:
+        with crash(Options(str(tmp_path), server.url, name=point)) as process:
             assert process.stdout is not None
             name, *said = process.stdout.read().split("\n")
-        assert process.returncode in {-signal.SIGKILL, 0}
-        if not (tmp_path / "sessions" / name).exists():
-            assert said == [""]
-            return
+        assert process.returncode == -signal.SIGKILL, "the point was not met"
         ran_before = _lines(tmp_path / "work" / "ran")
         server.script[:] = [text("pong")]
         async with bench(tmp_path, provider(server, tmp_path), resume=name) as it:
             finished_numbers = {r.event.number for r in it.agent.history() if isinstance(r.event, CommandFinished)}
             assert {int(line.split()[1]) for line in said if line.startswith("finished")} <= finished_numbers
+            replies = [f"replied {r.event.message.text!r}" for r in it.agent.history() if isinstance(r.event, AssistantReplied)]
+            told = [line for line in said if line.startswith("replied")]
+            assert told == replies[: len(told)]
             await asked(it, "go on", "pong")
         assert server.violations == []
         ran = _lines(tmp_path / "work" / "ran")
         assert len(ran) == len(set(ran)), "a command ran twice"
         assert set(ran_before) <= set(ran)
+        (facts,) = list_sessions(tmp_path / "sessions")
+        assert (facts.id, facts.turns) == (name, it.session.events.number_of(TurnStarted))
 
 
 async def test_killed_again_while_it_is_being_resumed(tmp_path: Path) -> None:
     """The events that make a log whole are stored one by one: a death among them is mended the next time."""
     with FakeModel([run("echo a >> ran", "echo b >> ran"), text("x")]) as server:
-        with crash(Options(str(tmp_path), server.url, 11)) as process:
-            assert process.stdout is not None
-            name = process.stdout.readline().strip()
-        for point in (1, 2, 3, 4):
+        with crash(Options(str(tmp_path), server.url, name="after CommandStarted 1")) as process:
+            name = process.communicate()[0].split("\n")[0]
+        for point in ("before CommandFinished 1", "half CommandFinished 1", "after CallAnswered 1", "half TurnFinished 1"):
             server.script[:] = [text("never seen")]
-            copy = tmp_path / f"again{point}"
+            copy = tmp_path / point
             shutil.copytree(tmp_path / "sessions", copy / "sessions")
-            with crash(Options(str(copy), server.url, point, name)) as process:
-                pass
+            with crash(Options(str(copy), server.url, name=point, session=name)) as process:
+                process.communicate()
+            assert process.returncode == -signal.SIGKILL
             server.script[:] = [text("pong")]
             async with bench(copy, provider(server, copy), resume=name) as it:
                 await asked(it, "go on", "pong")
