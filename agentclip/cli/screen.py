@@ -10,6 +10,7 @@ import click
 
 from agentclip import runtime
 from agentclip.cli.execute import name_survivors
+from agentclip.cli.options import light_model
 from agentclip.cli.output import log_to_file
 from agentclip.config import Settings
 from agentclip.model.base import Model
@@ -34,7 +35,7 @@ async def show(settings: Settings, model: Model, session: Session, opening: Open
     # The screen is imported here: nothing else pays for it.
     from agentclip.ui.app import ChatApp, ScreenOptions  # noqa: PLC0415  registered deferred import
 
-    async with runtime.conversation(settings, model, session) as talk:
+    async with runtime.conversation(settings, model, session, light_model(settings)) as talk:
         app = ChatApp(talk.agent, ScreenOptions(settings.theme, opening.first_screen or None))
         if opening.prompt:
             talk.agent.submit(opening.prompt)

@@ -19,6 +19,7 @@ import click
 from agentclip import runtime
 from agentclip.cli import expect
 from agentclip.cli.execute import name_survivors, on_signals
+from agentclip.cli.options import light_model
 from agentclip.cli.output import say, say_json
 from agentclip.cli.sessions import chosen, settle
 from agentclip.config import Settings
@@ -172,7 +173,7 @@ def _safe(text: str) -> str:
 async def _turn(settings: Settings, model: Model, task: Task) -> Outcome:
     session = runtime.open_session(chosen(task.resume, go_on=task.go_on), Path.cwd(), model.name)
     settle(session)
-    async with runtime.conversation(settings, model, session) as talk:
+    async with runtime.conversation(settings, model, session, light_model(settings)) as talk:
         outcome = Outcome(session.id, task.output)
         for text in session.notices:
             outcome.tell(text)

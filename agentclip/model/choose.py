@@ -30,6 +30,21 @@ def choose_model(settings: Settings, environ: Mapping[str, str]) -> Model | None
     name = settings.model or ("default" if settings.api_base else _usual_model(environ))
     if name is None:
         return None
+    model = _made(settings, name, environ)
+    if isinstance(model, WorkerModel):
+        model.start()
+    return model
+
+
+def choose_light_model(settings: Settings, environ: Mapping[str, str]) -> Model | None:
+    """The model of `loop.model`, at the same endpoint unless its name says otherwise; None when there is none configured.
+
+    Its process starts with its first request. Raises ConfigError.
+    """
+    return None if settings.loop_model is None else _made(settings, settings.loop_model, environ)
+
+
+def _made(settings: Settings, name: str, environ: Mapping[str, str]) -> Model:
     choice = ModelChoice(
         name,
         settings.api_base,
@@ -43,10 +58,7 @@ def choose_model(settings: Settings, environ: Mapping[str, str]) -> Model | None
         context_window=settings.context_window or None,
         prices=_prices(settings.prices),
     )
-    model = make_model(choice, environ, paths.state_dir() / "model.log")
-    if isinstance(model, WorkerModel):
-        model.start()
-    return model
+    return make_model(choice, environ, paths.state_dir() / "model.log")
 
 
 def first_screen(environ: Mapping[str, str]) -> tuple[str, ...]:
