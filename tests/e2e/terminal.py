@@ -44,7 +44,7 @@ class Terminal:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is not None:
-            print(self.screen())
+            sys.stderr.write(self.screen())
         subprocess.run(["tmux", "-L", self._socket, "kill-server"], check=False, capture_output=True)
 
     @property
@@ -65,7 +65,7 @@ class Terminal:
     def type(self, text: str) -> None:
         """A text, character by character, then Enter."""
         subprocess.run(["tmux", "-L", self._socket, "send-keys", "-l", text], check=True)
-        self.wait_for(text.split("\n")[0][-20:])
+        self.wait_for(text.partition("\n")[0][-20:])
         self.keys("Enter")
 
     def resize(self, width: int, height: int) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -101,20 +101,16 @@ def test_a_kill_in_the_middle_loses_nothing_and_the_session_goes_on(tmp_path: Pa
         assert server.violations == []
         assert "interrupted" in json.dumps(server.requests[-1].body["messages"])
         assert len(server.requests) == 4
-    subprocess.run(["pkill", "-s", str(_session_of("sleep 100", tmp_path)), "sleep"], check=False)
+    kill_left_behind("sleep 100", tmp_path)
 
 
-def _session_of(command: str, cwd: Path) -> int:
-    """The session of what the killed program left: the test must not leave it."""
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                if Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").strip() == command.encode():
-                    if os.readlink(f"/proc/{name}/cwd") == str(cwd):
-                        os.kill(int(name), signal.SIGKILL)
-            except OSError:
-                continue
-    return 0
+def kill_left_behind(command: str, cwd: Path) -> None:
+    """End what the killed program left: only in this test's folder."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            argv = Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").strip()
+            if argv == command.encode() and os.readlink(f"/proc/{name}/cwd") == str(cwd):
+                os.kill(int(name), signal.SIGKILL)
 
 
 def test_a_terminal_that_is_too_small_says_so_and_recovers(tmp_path: Path) -> None:
