@@ -82,8 +82,9 @@ def main() -> None:
 
 
 def step_s() -> float:
-    """Median from one request to the next, in one turn of commands that do nothing."""
-    with FakeModel([*(run("true") for _ in range(STEPS)), text("done")]) as server, tempfile.TemporaryDirectory() as folder:
+    """Median from one request to the next, in one turn of short commands."""
+    script = [*(run(f"echo {n}") for n in range(STEPS)), text("done")]
+    with FakeModel(script) as server, tempfile.TemporaryDirectory() as folder:
         command = (sys.executable, "-m", "agentclip", "run", "go", "--model", "m", "--api-base", server.url)
         seconds(*command, XDG_STATE_HOME=folder)
         times = [request.time for request in server.requests]
