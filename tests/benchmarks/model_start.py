@@ -39,10 +39,15 @@ async def one_life(url: str, log: Path) -> tuple[float, float, float]:
     assert isinstance(model, WorkerModel)
     cold = await first_token_s(model)
     warm = await first_token_s(model)
-    status = Path(f"/proc/{model.worker_pid}/status")
-    peak = next((int(line.split()[1]) / 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM")), 0.0)
+    peak = peak_mb(model.worker_pid)
     await model.aclose()
     return cold, warm, peak
+
+
+def peak_mb(pid: int | None) -> float:
+    """Most memory that a process has held."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0.0)
 
 
 def program_s(code: str) -> float:
