@@ -24,7 +24,7 @@ _TOUCHES_TRAPS = re.compile(r"\b(?:trap|exec)\b")
 START_FILE = """\
 printf -v AGENTCLIP_REPORT %q "$AGENTCLIP_REPORT"
 trap '{ builtin printf "%s\\0" "$PWD"; /usr/bin/env -0; builtin printf agentclip-report-end; } \
->'"$AGENTCLIP_REPORT"' 2>/dev/null' EXIT
+>|'"$AGENTCLIP_REPORT"' 2>/dev/null' EXIT
 if [ -n "${AGENTCLIP_BASH_ENV+x}" ]; then
   BASH_ENV=$AGENTCLIP_BASH_ENV
   unset AGENTCLIP_REPORT AGENTCLIP_BASH_ENV
@@ -66,7 +66,8 @@ class StateReport:
     def variables(self, env: Mapping[str, str]) -> dict[str, str]:
         """Added to the environment of the bash that runs the line."""
         if not self._start_file.exists():
-            self._start_file.write_text(START_FILE, encoding="utf-8")
+            _write_private(self._start_file, START_FILE)
+        _write_private(self.path, "")  # the line's bash would make it readable by others, with all that is exported
         added = {REPORT_VARIABLE: str(self.path), "BASH_ENV": str(self._start_file)}
         if "BASH_ENV" in env:
             added[USER_START_FILE_VARIABLE] = env["BASH_ENV"]
@@ -84,3 +85,8 @@ class StateReport:
         cwd, *pairs = data.removesuffix(END_MARK).rstrip(b"\0").split(b"\0")
         env = dict(os.fsdecode(pair).partition("=")[::2] for pair in pairs if b"=" in pair)
         return os.fsdecode(cwd), env
+
+
+def _write_private(path: Path, text: str) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
