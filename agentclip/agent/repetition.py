@@ -84,7 +84,8 @@ def repeating_unit(text: str) -> str | None:
         border += tail[end] == tail[border]
         borders[end + 1] = border
         period = end + 1 - border
-        if end + 1 >= REPEATS * period and period <= MAX_UNIT_CHARS and _counts(tail[:period], end + 1):
+        # One more: the white space at the very end was taken away.
+        if end + 2 >= REPEATS * period and period <= MAX_UNIT_CHARS and _counts(tail[:period], end + 1):
             return tail[:period][::-1].strip()
     return None
 

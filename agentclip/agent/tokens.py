@@ -30,9 +30,9 @@ _NARROW: tuple[tuple[re.Pattern[str], float], ...] = (
 )
 _FOREIGN = re.compile(r"[\x80-\U0010ffff]")
 _WIDE: tuple[tuple[re.Pattern[str], float], ...] = (
-    (re.compile(r"[\u2e80-\u2fff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 0.78),  # Han
-    (re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]"), 0.66),  # kana
-    (re.compile(r"[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]"), 0.8),  # Hangul
+    (re.compile(r"[\u2e80-\u2fff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 0.74),  # Han
+    (re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]"), 0.76),  # kana
+    (re.compile(r"[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]"), 0.74),  # Hangul
     (re.compile(r"[\u3000-\u303f\uff00-\uff65]"), 0.9),  # their punctuation
 )
 _REST: tuple[tuple[re.Pattern[str], float], ...] = (
