@@ -20,66 +20,32 @@ from rich.style import Style
 from textual.color import Color as ScreenColor
 from textual.filter import LineFilter
 
+from agentclip.foreign import FOREIGN, FOREIGN_OR_TAB, FOREIGN_RUN, decode, mark, one_line, visible
+
+__all__ = [
+    "ForeignFilter", "cut_at", "decode", "expand_tabs", "fit", "mark", "one_line", "segments", "take_cells",
+    "terminal_segments", "visible",
+]  # fmt: skip
+
 TAB = 8
 _LOOK = 8
 """Code points looked at per cell: enough for families and flags; a longer heap of joined signs may be cut inside."""
-_ACTING = (
-    "\x00-\x08\x0a-\x1f\x7f-\x9f"  # C0 but tab, DEL, C1
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the order of text around
-    "\u2028\u2029\ufff9-\ufffb\U000e0001"
-    "\ud800-\udfff"  # lone surrogates, among them undecodable bytes kept by surrogateescape
-)
-_FOREIGN = re.compile(f"[{_ACTING}]")
-_FOREIGN_RUN = re.compile(f"([{_ACTING}]+)")
-_FOREIGN_OR_TAB = re.compile(f"[\t{_ACTING}]")
 _SGR = re.compile(r"\x1b\[([0-9;:]{0,64})m")
 _HIDING = frozenset({5, 6, 8})
 """Blinking and concealed text would not be readable all the time: shown plainly."""
 
 
-def mark(character: str) -> str:
-    """How a character that may not reach the terminal is shown."""
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"\\x{code - 0xDC00:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def visible(text: str) -> str:
-    """The text with marks for whatever would act on a terminal; tabs are kept."""
-    if _FOREIGN.search(text) is None:
-        return text
-    return _FOREIGN.sub(lambda match: mark(match.group()), text)
-
-
-def one_line(text: str, limit: int = 4096) -> str:
-    """The text on a single line without tabs: for titles, names, commands in a row."""
-    cut = text if len(text) <= limit else text[:limit] + "…"
-    return visible(cut.replace("\r\n", "\n").replace("\n", " ⏎ ").replace("\t", " "))
-
-
-def decode(data: bytes) -> str:
-    """Raw bytes as text; bytes that are no UTF-8 stay lone surrogates, which `mark` shows by their value."""
-    return data.decode("utf-8", "surrogateescape")
-
-
 def segments(text: str, style: Style, mark_style: Style) -> list[Segment]:
     """Plain text as segments, marks in their own style, tabs kept."""
-    if _FOREIGN.search(text) is None:
+    if FOREIGN.search(text) is None:
         return [Segment(text, style)] if text else []
-    parts = _FOREIGN_RUN.split(text)
+    parts = FOREIGN_RUN.split(text)
     return [Segment(visible(part), style + mark_style if index % 2 else style) for index, part in enumerate(parts) if part]
 
 
 def terminal_segments(text: str, style: Style, mark_style: Style) -> list[Segment]:
     """One line of terminal output as segments: colours (SGR) become styles, other escapes become marks, tabs become blanks."""
-    if _FOREIGN_OR_TAB.search(text) is None:
+    if FOREIGN_OR_TAB.search(text) is None:
         return [Segment(text, style)] if text else []
     found: list[Segment] = []
     current = style
@@ -185,11 +151,11 @@ class ForeignFilter(LineFilter):
         """Return the segments as they are, or with acting characters replaced one cell each."""
         if not any(_acts(segment) for segment in segments):
             return segments
-        return [Segment(_FOREIGN_OR_TAB.sub(_one_cell, text), style and style.update_link(None)) for text, style, _ in segments]
+        return [Segment(FOREIGN_OR_TAB.sub(_one_cell, text), style and style.update_link(None)) for text, style, _ in segments]
 
 
 def _acts(segment: Segment) -> bool:
-    return _FOREIGN_OR_TAB.search(segment.text) is not None or bool(segment.style and segment.style.link)
+    return FOREIGN_OR_TAB.search(segment.text) is not None or bool(segment.style and segment.style.link)
 
 
 def _one_cell(match: re.Match[str]) -> str:
