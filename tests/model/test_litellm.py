@@ -94,6 +94,18 @@ async def test_a_cancel_closes_the_socket_within_half_a_second(server: FakeModel
 
 
 @STYLES
+async def test_closing_between_two_parts_closes_the_socket(server: FakeModel, name: str) -> None:
+    server.script.append(text("many words to come", hang=True))
+    stream = endpoint(server, name).reply(HELLO)
+    assert isinstance(await anext(stream), TextPart)
+    began = time.monotonic()
+    await stream.aclose()
+    assert await asyncio.to_thread(server.last.closed.wait, 20)
+    assert server.last.closed_at is not None
+    assert server.last.closed_at - began < 0.5
+
+
+@STYLES
 @pytest.mark.parametrize("hang", [True, "start"])
 async def test_a_stall_ends_the_request(server: FakeModel, name: str, hang: object) -> None:
     server.script.append(text("wait", hang=hang))
