@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import agentclip
 from agentclip.keys import HANDED_OVER, Keys, config_files, key_variables, own_command_line, take
 from agentclip.paths import config_file
 
-ROOT = Path(__file__).parents[1]
 SECRET = "ac-secret-222"
 SCRIPT = "import sys; sys.argv[0] = 'agentclip'; from agentclip.__main__ import main; sys.exit(main())"
 LOOK = "cat /proc/$PPID/environ /proc/$PPID/cmdline | tr '\\0' '\\n'; env; echo looked"
@@ -91,7 +91,8 @@ def test_the_configuration_is_looked_for_where_it_is() -> None:
 
 def test_taking_the_keys_loads_almost_nothing() -> None:
     code = "import sys; before = set(sys.modules); import agentclip.keys; print(*(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    place = Path(agentclip.__file__).parent.parent
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=place)
     assert set(done.stdout.split()) & {"re", "json", "typing", "pathlib", "ctypes", "tomllib", "click", "contextlib"} == set()
 
 

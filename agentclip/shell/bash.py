@@ -40,7 +40,7 @@ def bash_argv(text: str) -> tuple[list[str], int | None]:
 
     The caller closes the descriptor after the start.
     """
-    start = ["bash", "--norc", "--noprofile", "-c"]
+    start = ["bash", "--norc", "--noprofile", "-c", "--"]
     if len(text.encode("utf-8", "surrogateescape")) < MAX_ARGUMENT_BYTES:
         return [*start, text], None
     with tempfile.TemporaryFile() as file:

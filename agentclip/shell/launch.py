@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
@@ -11,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from agentclip.command import unknown_command, unknown_command_line
 from agentclip.events import Event, StageStarted
-from agentclip.results import Chain, Pipeline, Stage, StageKind, StageResult
+from agentclip.results import Chain, Pipeline, Redirect, Stage, StageKind, StageResult
 from agentclip.shell.bash import StateReport, can_report
 from agentclip.shell.descendants import Family
 from agentclip.shell.inprocess import CommandRunner
-from agentclip.shell.process import Descriptors, RedirectError, Surroundings, opened, start_bash, start_program
+from agentclip.shell.process import Descriptors, RedirectError, Surroundings, opened, say, start_bash, start_program
 from agentclip.shell.route import Router
 from agentclip.shell.stages import CommandEnd, ProcessStage, RunningStage, ThreadStage
 from agentclip.shell.streams import Streams
@@ -94,8 +93,7 @@ class Launcher:
             read_end, sink = (-1, self._streams.stdout) if last else os.pipe()
             try:
                 errors = self._streams.stderr(index)
-                given = Descriptors(source, sink, sink if stage.pipes_stderr else errors)
-                running.append(self._start_stage(index, stage, given))
+                running.append(self._start_stage(index, with_stderr_piped(stage), Descriptors(source, sink, errors)))
             finally:
                 self._streams.stage_has_started(index)
                 if not last:
@@ -114,8 +112,7 @@ class Launcher:
                 if stage.kind is StageKind.PROGRAM:
                     return self._start_program(index, stage, descriptors)
                 kept = Descriptors(os.dup(descriptors.stdin), os.dup(descriptors.stdout), os.dup(descriptors.stderr))
-        except RedirectError as error:
-            say(given.stderr, f"bash: line 1: {error}\n")
+        except RedirectError:
             return ThreadStage(index, stage, lambda _: CommandEnd(1), self._wake)
         return ThreadStage(index, stage, lambda cancelled: self._command(stage, kept, cancelled), self._wake)
 
@@ -177,7 +174,8 @@ class Launcher:
             self._directory = None
 
 
-def say(descriptor: int, text: str) -> None:
-    """Write a message of ours where a program would write its own."""
-    with contextlib.suppress(OSError):  # nobody reads it: bash would not fail either
-        os.write(descriptor, os.fsencode(text))
+def with_stderr_piped(stage: Stage) -> Stage:
+    """What `|&` means: a `2>&1` behind the stage's own redirects."""
+    if not stage.pipes_stderr:
+        return stage
+    return replace(stage, text=f"{stage.text} 2>&1", redirects=(*stage.redirects, Redirect(2, ">&", "1")))

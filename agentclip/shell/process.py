@@ -38,7 +38,7 @@ class Descriptors:
 
 
 class RedirectError(Exception):
-    """A redirect's file could not be opened; the text is bash's."""
+    """A redirect's file could not be opened; bash's message has been written where stderr went at that point."""
 
 
 def is_simple(redirects: Sequence[Redirect]) -> bool:
@@ -70,7 +70,7 @@ def opened(redirects: Sequence[Redirect], given: Descriptors, cwd: str) -> Itera
             if redirect.operator in _DUPLICATES:
                 slots[_target_slot(redirect)] = slots[int(redirect.target)]
                 continue
-            descriptor = _open(redirect, cwd)
+            descriptor = _open(redirect, cwd, slots[2])
             stack.callback(os.close, descriptor)
             for slot in (1, 2) if redirect.operator in _BOTH else (_target_slot(redirect),):
                 slots[slot] = descriptor
@@ -83,11 +83,18 @@ def _target_slot(redirect: Redirect) -> int:
     return 0 if redirect.operator.startswith("<") else 1
 
 
-def _open(redirect: Redirect, cwd: str) -> int:
+def _open(redirect: Redirect, cwd: str, stderr: int) -> int:
     try:
         return os.open(os.path.join(cwd, redirect.target), _OPEN_FLAGS[redirect.operator] | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        raise RedirectError(f"{redirect.target}: {os.strerror(error.errno or 0)}") from error
+        say(stderr, f"bash: line 1: {redirect.target}: {os.strerror(error.errno or 0)}\n")
+        raise RedirectError(redirect.target) from error
+
+
+def say(descriptor: int, text: str) -> None:
+    """Write a message of ours where a program would write its own."""
+    with contextlib.suppress(OSError):  # nobody reads it: bash would not fail either
+        os.write(descriptor, os.fsencode(text))
 
 
 _LIMITED = ("bash", "--norc", "--noprofile", "-c")

@@ -69,7 +69,8 @@ def test_each_stage_keeps_its_own_stderr(lines: Lines) -> None:
 
 
 def test_stderr_goes_into_the_pipe_where_the_line_says_so(lines: Lines) -> None:
-    assert lines.text("echo a >&2 |& cat") == "a\n"
+    assert lines.text("ls /ac_nope |& wc -l") == "1\n"
+    assert lines.text("echo a >&2 |& cat") == ""
     assert lines.text("ls /ac_nope 2>&1 | wc -l") == "1\n"
 
 
