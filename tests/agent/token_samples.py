@@ -1,4 +1,3 @@
-
 """Texts of four kinds, with what the tokenizers of three model families count: cl100k, Claude 2, DeepSeek 3. Fixed."""
 
 from __future__ import annotations

@@ -7,15 +7,15 @@ on and nothing of the log is lost.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agentclip.agent.journal import Journal
 from agentclip.agent.past import Past, introduced
 from agentclip.agent.reply import Streamed, receive, total
 from agentclip.agent.snapshot import ask
-from agentclip.agent.snapshot.cut import first_kept
-from agentclip.agent.snapshot.document import Snapshot, UnusableSnapshotError, read, read_reply, written
+from agentclip.agent.snapshot.cut import KEPT_SHARE, first_kept
+from agentclip.agent.snapshot.document import Snapshot, UnusableSnapshotError, read_reply, written
 from agentclip.agent.snapshot.facts import FactBook
 from agentclip.agent.snapshot.recorded import Surroundings, recorded
 from agentclip.agent.tokens import weigh, weigh_message
@@ -40,6 +40,9 @@ WORDS_SHARE, FACTS_SHARE = 0.05, 0.06
 """Of the prompt as it was: what the model's words are asked to have, and what code's lines may have."""
 MAX_WORDS_SHARE = 0.08
 MIN_TOKENS, MAX_TOKENS = 800, 6000
+AFTER_SHARE = 0.44
+"""Of the prompt as it was: what all of it may be afterwards."""
+MIN_KEPT_SHARE = 0.1
 _NOTHING = "the conversation is short: there is nothing to compress"
 
 
@@ -119,7 +122,7 @@ class Compaction:
 
     async def _snapshot(self, before: int, *, even_without_model: bool) -> bool:
         """Take one when it is worth it; otherwise `_why` says why not."""
-        kept_from = first_kept(self.past.entries)
+        kept_from = first_kept(self.past.entries, self._share(before))
         if kept_from is None:
             self._why = _NOTHING
             return False
@@ -137,6 +140,12 @@ class Compaction:
         how = "" if words is not None else f" (recorded facts only: {self._why})"
         self._say(f"snapshot {event.number} taken: {before:,} to {self.past.estimate:,} tokens{how}; the log keeps everything")
         return True
+
+    def _share(self, before: int) -> float:
+        """Of the messages, what stays word for word: less than usual when a small prompt's other parts take much of it."""
+        fixed = _bounded(FACTS_SHARE * before) + _most(before)
+        fixed += self.past.tokens_of(entry.weight for entry in self.past.current_prompts())
+        return min(KEPT_SHARE, max(MIN_KEPT_SHARE, AFTER_SHARE - fixed / max(1, before)))
 
     async def _made(self, snapshot: Snapshot, kept_from: int, before: int, *, by_model: bool) -> SnapshotTaken:
         prompts = tuple(e.seq for e in self.past.current_prompts() if e.seq < kept_from)
@@ -157,7 +166,7 @@ class Compaction:
         """The model's words, asked for at most twice; None when it gave none that can be used."""
         going = [entry.message for entry in self.past.entries if entry.seq < kept_from]
         target = _bounded(WORDS_SHARE * before)
-        most = max(MIN_TOKENS * 2, int(MAX_WORDS_SHARE * before))
+        most = _most(before)
         asked = ask.request(going, previous, self.limit, target, self.past.estimator)
         wanted = asked
         while self.requests < MAX_REQUESTS:
@@ -195,12 +204,5 @@ def _bounded(tokens: float) -> int:
     return int(min(MAX_TOKENS, max(MIN_TOKENS, tokens)))
 
 
-def newest_valid(taken: Sequence[SnapshotTaken]) -> SnapshotTaken | None:
-    """The newest whose document can be read; None for none."""
-    for event in reversed(taken):
-        try:
-            read(event.text)
-        except UnusableSnapshotError:
-            continue
-        return event
-    return None
+def _most(before: int) -> int:
+    return max(MIN_TOKENS, int(MAX_WORDS_SHARE * before))

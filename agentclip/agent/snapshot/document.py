@@ -61,7 +61,7 @@ def read_reply(text: str) -> Snapshot:
         raise UnusableSnapshotError(f"there is no whole <{ROOT}>...</{ROOT}>")
     body = _COMMENT.sub("", text[start : end + len(ROOT) + 3])
     body = _CDATA.sub(lambda found: escaped(found[1]), body)
-    body = _BARE_AMPERSAND.sub("&amp;", _FOREIGN_TAG.sub("&lt;", body))
+    body = _BARE_AMPERSAND.sub("&amp;", _FOREIGN_TAG.sub("&lt;", body)).replace("]]>", "]]&gt;")
     return read(body)
 
 
@@ -128,8 +128,8 @@ def written(snapshot: Snapshot, recorded: dict[str, str]) -> str:
     lines = [f"<{ROOT}>"]
     for name, text in zip(PARTS, snapshot.texts, strict=True):
         lines.append(f"<{name}>")
-        if text.strip():
-            lines.append(escaped(text.strip()))
+        if escaped(text).strip():
+            lines.append(escaped(text).strip())
         if recorded.get(name):
             lines += [f"<{RECORDED}>", NOTE, escaped(recorded[name].rstrip()), f"</{RECORDED}>"]
         lines.append(f"</{name}>")
