@@ -18,6 +18,7 @@ DEFERRED_IMPORTS = {
     "keys.py": {"tomllib"},  # only when the configuration names a key's variable: this file is loaded twice
     "cli/run.py": {"agentclip.cli"},  # the whole program, while the provider's process starts
     "commands/plugins.py": {"importlib.metadata"},  # 10 ms: only who has plug-ins pays
+    "cli/lines.py": {"agentclip.line.session"},  # prompt_toolkit costs 0.1 s: only the line mode pays
     "cli/screen.py": {"agentclip.ui.app"},  # textual costs 0.3 s: only the screen pays
     "present/encoding.py": {"chardet"},  # 40 ms of tables, for the rare output that nobody declared
 }

@@ -1,4 +1,4 @@
-"""`agentclip [PROMPT]`: the full-screen chat."""
+"""`agentclip [PROMPT]`: the full-screen chat, or line by line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from agentclip import paths, runtime
 from agentclip.cli import demo
+from agentclip.cli.lines import converse, needs_lines
 from agentclip.cli.options import environment_with_keys, model_options, settings_from
 from agentclip.cli.screen import Opening, is_screen, show
 from agentclip.cli.sessions import chosen, settle
@@ -27,6 +28,7 @@ SHOWN_SESSIONS = 20
 @click.option("--resume", is_flag=False, flag_value="", metavar="[ID]", help="Go on with a saved session.")
 @click.option("--continue", "go_on", is_flag=True, help="Go on with the newest session of this directory.")
 @click.option("--theme", metavar="NAME", help="Theme of the screen.")
+@click.option("--line", "by_line", is_flag=True, help="Line by line, without the full screen.")
 def command(
     prompt: str | None,
     model: str | None,
@@ -35,10 +37,12 @@ def command(
     resume: str | None,
     go_on: bool,
     theme: str | None,
+    by_line: bool,
 ) -> int:
     """Full-screen chat; a PROMPT is sent at once."""
     settings = settings_from(model=model, api_base=api_base, provider=provider, theme=theme)
-    if not is_screen():
+    by_line = by_line or needs_lines()
+    if not by_line and not is_screen():
         if prompt is None and resume is None and not go_on:
             return demo.play_as_text()
         raise click.UsageError("the chat needs a terminal. Use: agentclip run TASK")
@@ -49,7 +53,8 @@ def command(
     talker = chosen_model or UnconfiguredModel()
     session = runtime.open_session(chosen(resume, go_on=go_on), Path.cwd(), talker.name)
     settle(session, ask=True)
-    return asyncio.run(show(settings, talker, session, Opening(prompt, first)))
+    opened = converse if by_line else show
+    return asyncio.run(opened(settings, talker, session, Opening(prompt, first)))
 
 
 def pick() -> str:

@@ -1,0 +1,51 @@
+"""Opening the line mode and closing it again, and who gets it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from agentclip import runtime
+from agentclip.cli.execute import name_survivors
+from agentclip.cli.options import light_model
+from agentclip.cli.output import log_to_file
+from agentclip.cli.screen import Opening
+from agentclip.config import Settings
+from agentclip.line.terminals import is_plain
+from agentclip.model.base import Model
+from agentclip.store.session import Session
+
+
+def is_interactive() -> bool:
+    """Whether a person sits at both ends."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def needs_lines() -> bool:
+    """Whether a person sits at a terminal that cannot show the screen."""
+    return is_interactive() and is_plain(os.environ)
+
+
+async def converse(settings: Settings, model: Model, session: Session, opening: Opening) -> int:
+    """Talk line by line until the person quits; print how to come back."""
+    log_to_file()
+    # Imported here: nothing else pays for the line editor, and this mode never for the screen.
+    from agentclip.line.session import LineOptions, LineSession  # noqa: PLC0415  registered deferred import
+
+    async with runtime.conversation(settings, model, session, light_model(settings)) as talk:
+        options = LineOptions(
+            plain=not is_interactive() or is_plain(os.environ),
+            theme=settings.theme if "screen.theme" in settings.sources else None,
+            first_screen=opening.first_screen,
+            window=lambda: model.context_window,
+        )
+        lines = LineSession(talk.agent, options)
+        if opening.prompt:
+            talk.agent.submit(opening.prompt)
+        status = await lines.run()
+    name_survivors(talk.survivors)
+    if session.begun:
+        click.echo(f"To come back: agentclip --resume {session.id}")
+    return status

@@ -1,0 +1,150 @@
+"""Commands of the line mode: a line that begins with a slash comes in, lines to show go out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentclip.agent.loop import Agent
+from agentclip.agent.waiting import COMPRESS
+from agentclip.errors import ConfigError
+from agentclip.events import CommandFinished, CommandStarted, Event, Recorded
+from agentclip.line.front import Desk, Front
+from agentclip.line.inks import theme_names
+from agentclip.line.live import LiveRun
+from agentclip.line.text import Line, line, lines
+
+LAYER_LINES = 1000
+COMMANDS = (
+    ("/help", "", "this"),
+    ("/quit", "", "end; Ctrl+D does it too"),
+    ("/cancel", "", "stop what runs; again: kill. Ctrl+C does it too"),
+    ("/queue", "[drop N | edit N TEXT]", "what waits; take one out or change it"),
+    ("/layer1", "[N]", "the raw output of run N, or of the newest"),
+    ("/layer2", "[N]", "what the model reads of it"),
+    ("/status", "", "model, context, cost, state"),
+    ("/theme", "[NAME]", "other colours"),
+    ("/compress", "", "make a snapshot of the older part of the conversation"),
+    ("/resume", "", "how to come back to this session"),
+)
+WORDS = tuple(word for word, _, _ in COMMANDS)
+KEYS = (
+    "Enter sends; while something runs, the message waits and joins in before the next step.",
+    "!LINE runs a line of your own. Ctrl+C cancels what runs (again: kills); twice at an empty prompt it quits.",
+)
+EDITOR_KEYS = (
+    "Alt+Enter or Ctrl+J: new line. Ctrl+G: edit in $VISUAL. Tab completes / words, ! programs, @ files. "
+    "Up: what waits, then history. Ctrl+R: search."
+)
+PLAIN_KEYS = "A backslash at the end of a line goes on in the next one."
+
+
+def is_slash(text: str) -> bool:
+    """A command, not a path and not a text that only begins so."""
+    return text.startswith("/") and text.split(maxsplit=1)[0].count("/") == 1 and "\n" not in text
+
+
+class Slash:
+    """The commands of one session."""
+
+    def __init__(self, agent: Agent, desk: Desk, front: Front) -> None:
+        self._agent = agent
+        self._desk = desk
+        self._front = front
+
+    def run(self, text: str) -> list[Line]:
+        """Do it; what to show."""
+        word, _, rest = text.partition(" ")
+        rest = rest.strip()
+        match word:
+            case "/help":
+                return self._help()
+            case "/queue":
+                return self._queue(rest)
+            case "/layer1" | "/layer2":
+                return self._layer(word, rest)
+            case "/theme":
+                return self._theme(rest)
+            case _:
+                return self._simple(word)
+
+    def _simple(self, word: str) -> list[Line]:
+        match word:
+            case "/quit":
+                self._desk.quit()
+            case "/cancel":
+                if not self._desk.busy:
+                    return [line("nothing runs", "notice")]
+                self._desk.interrupted()
+            case "/status":
+                return [line(self._desk.status(self._front.width), "notice")]
+            case "/compress":
+                self._agent.compress()
+            case "/resume":
+                return [line(f"To come back: agentclip --resume {self._agent.session_id}", "notice")]
+            case _:
+                return [line(f"no command {word}; there are {', '.join(WORDS)}", "not-sent")]
+        return []
+
+    def _help(self) -> list[Line]:
+        keys = (*KEYS, EDITOR_KEYS if self._front.edits else PLAIN_KEYS)
+        return [*(line(" ".join(filter(None, each[:2])) + f": {each[2]}", "notice") for each in COMMANDS), *map(line, keys)]
+
+    def _queue(self, rest: str) -> list[Line]:
+        waiting = self._agent.queue
+        verb, _, more = rest.partition(" ")
+        number, _, text = more.strip().partition(" ")
+        if not rest:
+            return [line(f"{at}  {each}", "notice") for at, each in enumerate(waiting, 1)] or [line("nothing waits", "notice")]
+        if verb not in {"drop", "edit"} or not number.isdecimal() or not 1 <= int(number) <= len(waiting):
+            return [line(f"/queue, /queue drop N, /queue edit N TEXT; {len(waiting)} waiting", "not-sent")]
+        at = int(number) - 1
+        taken = waiting[at]
+        changed = [text.strip()] if verb == "edit" and text.strip() else []
+        self._replace(waiting, [*waiting[:at], *changed, *waiting[at + 1 :]])
+        if verb == "edit" and not changed:
+            self._front.load(taken)
+            return [line(f"taken out: {taken}", "notice")]
+        return [line(f"dropped: {taken}" if verb == "drop" else f"{number}  {changed[0]}", "notice")]
+
+    def _replace(self, old: Sequence[str], new: Sequence[str]) -> None:
+        """Nothing is taken meanwhile: the loop works on the same thread."""
+        for _ in old:
+            self._agent.unqueue()
+        for each in new:
+            if each == COMPRESS:
+                self._agent.compress()
+            elif each.startswith("!"):
+                self._agent.shell(each[1:].strip())
+            else:
+                self._agent.submit(each)
+
+    def _layer(self, word: str, rest: str) -> list[Line]:
+        if rest and not rest.isdecimal():
+            return [line(f"{word} [N]: the number of a run", "not-sent")]
+        found = find_run(self._agent.history(), int(rest) if rest else None)
+        if found is None:
+            return [line(f"no run {rest}" if rest else "nothing has run", "not-sent")]
+        if isinstance(found, CommandStarted):
+            return [line(f"run {found.number} has not ended; its raw output is {found.stdout_path}", "notice")]
+        if word == "/layer2":
+            return lines(found.shown.text.rstrip("\n"))
+        result = found.result
+        run = LiveRun(found.number, result.stdout.path, LAYER_LINES)
+        return [*run.finish(found), line(result.stdout.path, "muted")]
+
+    def _theme(self, rest: str) -> list[Line]:
+        if not rest:
+            return [line(f"themes: {', '.join(theme_names())}", "notice")]
+        try:
+            return [line(self._front.use_theme(rest), "notice")]
+        except ConfigError as error:
+            return [line(str(error), "not-sent")]
+
+
+def find_run(history: Sequence[Recorded], number: int | None) -> CommandFinished | CommandStarted | None:
+    """The end of a run, or its beginning while it goes on; None for `number` means the newest."""
+    for recorded in reversed(history):
+        event: Event = recorded.event
+        if isinstance(event, CommandFinished | CommandStarted) and number in {None, event.number}:
+            return event
+    return None
