@@ -6,17 +6,19 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentclip.events import Notice, TurnStarted
+from agentclip.events import CommandFinished, Notice, TurnStarted
 from agentclip.messages import AssistantMessage, UserMessage
 from agentclip.store.listing import list_sessions
 from agentclip.store.session import Session
 from tests.cases.program import Home, home
 from tests.store.samples import CHAIN, finished, one_of_each
+from tests.ui.pty_session import on_terminal
 
 EVIL = "a\x1b]0;title\x07b ```\n``` \u202ereversed\u2066 \x9b31m \u2028 <script>\n# no heading\r\x00 `x` </details>"
 
@@ -244,6 +246,28 @@ def test_only_the_last_directory_is_gone_so_it_goes_on_in_the_first(here: Home, 
     assert done.returncode == 0
     assert b"deep is gone: back in " in done.stderr
     assert (here.work / "ran").exists()
+
+
+def test_b59_on_a_terminal_a_missing_directory_is_asked_about(here: Home, tmp_path: Path) -> None:
+    session = save(here, cwd=str(tmp_path / "gone" / "deep"))
+    events = Session.open(here.state / "sessions", session.id)
+    events.append(replace_cwd(str(tmp_path / "gone" / "deep"), str(events.cmd_output)))
+    events.close()
+    words = ("-m", "agentclip", "--resume", session.id, "--model", "replay:demo")
+    with on_terminal(*words, environment=dict(here.env)) as terminal:
+        terminal.wait_for("Directory [1]:")
+        assert f"The directory of this session is gone: {tmp_path}/gone/deep" in terminal.text
+        assert f"1  go on in {tmp_path}" in terminal.text
+        terminal.type("1\r")
+        terminal.wait_for("fix the parser")
+        terminal.process.terminate()
+        terminal.wait_for_end()
+    assert list_sessions(here.state / "sessions")[0].cwd == str(tmp_path)
+
+
+def replace_cwd(cwd: str, folder: str) -> CommandFinished:
+    event = finished(folder, 2)
+    return replace(event, result=replace(event.result, cwd=cwd))
 
 
 def test_empty_and_missing_state_is_an_empty_list(here: Home) -> None:
