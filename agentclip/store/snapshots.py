@@ -7,8 +7,6 @@ import os
 from pathlib import Path
 
 from agentclip.events import SnapshotTaken
-from agentclip.store.listing import LOG_NAME, find
-from agentclip.store.log import read_log
 
 _logger = logging.getLogger(__name__)
 
@@ -28,9 +26,3 @@ def write_snapshot(folder: Path, event: SnapshotTaken) -> None:
         path.replace(folder / snapshot_name(event.number))
     except OSError as error:
         _logger.warning("%s was not written: %s", path, error)
-
-
-def newest_snapshot(sessions_dir: Path, id_or_prefix: str) -> str:
-    """The newest snapshot of a saved session; empty when it has none. Raises SessionError."""
-    events = read_log(find(sessions_dir, id_or_prefix) / LOG_NAME).events
-    return next((r.event.text for r in reversed(events) if isinstance(r.event, SnapshotTaken)), "")

@@ -19,8 +19,8 @@ from agentclip.events import (
     TurnEnd,
     TurnStarted,
 )
+from agentclip.store.copies import newest_snapshot
 from agentclip.store.log import EventLog
-from agentclip.store.snapshots import newest_snapshot
 from tests.agent.snapshot.work import Plan, is_for_snapshot, notices, said, sizes, snapshot_reply, snapshots, working
 from tests.agent.workbench import Bench, asked, turn_in_the_background, until
 from tests.fake_model.script import Reply, run, text
@@ -193,7 +193,7 @@ async def test_compress_makes_a_snapshot_that_can_be_shown_and_printed(tmp_path:
         file = it.session.folder / "snapshot-0001.xml"
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert file.read_text() == event.text + "\n"
-        assert newest_snapshot(tmp_path / "sessions", it.session.id) == event.text
+        assert newest_snapshot(it.session.folder) == event.text + "\n"
         assert f"topic run {it.session.id}" in event.text
         assert server.last.body.get("tools") is None
         plan.work = iter([text("on")])
