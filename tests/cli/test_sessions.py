@@ -254,7 +254,7 @@ def test_b59_on_a_terminal_a_missing_directory_is_asked_about(here: Home, tmp_pa
     events.append(replace_cwd(str(tmp_path / "gone" / "deep"), str(events.cmd_output)))
     events.close()
     words = ("-m", "agentclip", "--resume", session.id, "--model", "replay:demo")
-    with on_terminal(*words, environment=dict(here.env)) as terminal:
+    with on_terminal(*words, size=(240, 40), environment=dict(here.env)) as terminal:
         terminal.wait_for("Directory [1]:")
         assert f"The directory of this session is gone: {tmp_path}/gone/deep" in terminal.text
         assert f"1  go on in {tmp_path}" in terminal.text
