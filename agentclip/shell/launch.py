@@ -93,7 +93,7 @@ class Launcher:
             read_end, sink = (-1, self._streams.stdout) if last else os.pipe()
             try:
                 errors = self._streams.stderr(index)
-                running.append(self._start_stage(index, with_stderr_piped(stage), Descriptors(source, sink, errors)))
+                running.append(self._start_stage(index, self._as_bash_reads(stage), Descriptors(source, sink, errors)))
             finally:
                 self._streams.stage_has_started(index)
                 if not last:
@@ -104,26 +104,31 @@ class Launcher:
             self.plan.on_event(StageStarted(self.plan.number, index, running[-1].pid))
         return running
 
+    def _as_bash_reads(self, stage: Stage) -> Stage:
+        """The stage on the line it has in the source, so that bash's messages name that line."""
+        line = self.plan.chain.source.count("\n", 0, stage.offset)
+        return with_stderr_piped(replace(stage, text="\n" * line + stage.text))
+
     def _start_stage(self, index: int, stage: Stage, given: Descriptors) -> RunningStage:
         if stage.kind is StageKind.SHELL:
             return self._start_bash(index, stage, given)
         try:
             with opened(stage.redirects, given, self._state.cwd) as descriptors:
                 if stage.kind is StageKind.PROGRAM:
-                    return self._start_program(index, stage, descriptors)
+                    return self._start_program(index, stage, descriptors) or self._start_bash(index, stage, given)
                 kept = Descriptors(os.dup(descriptors.stdin), os.dup(descriptors.stdout), os.dup(descriptors.stderr))
         except RedirectError:
             return ThreadStage(index, stage, lambda _: CommandEnd(1), self._wake)
         return ThreadStage(index, stage, lambda cancelled: self._command(stage, kept, cancelled), self._wake)
 
-    def _start_program(self, index: int, stage: Stage, descriptors: Descriptors) -> RunningStage:
+    def _start_program(self, index: int, stage: Stage, descriptors: Descriptors) -> RunningStage | None:
+        """None when the kernel refuses: bash knows what to do with it (a script without `#!`) or how to say why not."""
         argv = stage.argv or ()
         found = self._router.find_program(argv[0])
         try:
             process = start_program(found or argv[0], argv, descriptors, self._where())
         except (OSError, ValueError):
-            # bash knows what to do with it (a script without `#!`) or how to say why not.
-            return self._start_bash(index, stage, descriptors)
+            return None
         self.family.add_leader(process.pid)
         return ProcessStage(index, stage, process)
 

@@ -52,6 +52,17 @@ def nearest_existing(folder: str) -> str:
     return folder
 
 
+def _before_dots(cwd: str, target: str) -> list[str]:
+    """The directories that the `..` of a path lead out of, by their logical names."""
+    found = []
+    here = cwd if not target.startswith("/") else "/"
+    for part in target.split("/"):
+        if part == "..":
+            found.append(here)
+        here = os.path.normpath(os.path.join(here, part))
+    return found
+
+
 @dataclass(slots=True)
 class ShellState:
     """cwd and exported variables of one session."""
@@ -95,7 +106,9 @@ class ShellState:
         # POSIX: // may mean something else at the root; normpath keeps it, bash does too.
         try:
             # Every component must exist, `missing/..` included: bash looks before it folds the dots.
-            descriptor = os.open(os.path.join(self.cwd, target), os.O_RDONLY | os.O_DIRECTORY)
+            for before in _before_dots(self.cwd, target):
+                os.close(os.open(before, os.O_RDONLY | os.O_DIRECTORY))
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             return f"cd: {target}: {os.strerror(error.errno or 0)}"
         os.close(descriptor)
