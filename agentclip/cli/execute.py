@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from agentclip import config, runtime
+from agentclip import config, foreign, runtime
 from agentclip.cli.document import document, refusal
 from agentclip.cli.options import environment_with_keys
 from agentclip.cli.output import say, say_json
@@ -64,7 +64,7 @@ def name_survivors(jobs: Sequence[Job]) -> None:
     """Tell the person which jobs ended with the program, and which go on."""
     for job in jobs:
         fate = "goes on" if job.kept else "was ended with agentclip"
-        click.echo(f"job {job.number} {fate}: {job.command}", err=True)
+        click.echo(f"job {job.number} {fate}: {foreign.one_line(job.command)}", err=True)
 
 
 def _source(line: str | None, file: str | None) -> str:

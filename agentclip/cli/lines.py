@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-
-import click
 
 from agentclip import runtime
 from agentclip.cli.execute import name_survivors
@@ -13,6 +12,7 @@ from agentclip.cli.options import light_model
 from agentclip.cli.output import log_to_file
 from agentclip.cli.screen import Opening
 from agentclip.config import Settings
+from agentclip.line.output import Tty
 from agentclip.line.terminals import is_plain
 from agentclip.model.base import Model
 from agentclip.store.session import Session
@@ -45,7 +45,8 @@ async def converse(settings: Settings, model: Model, session: Session, opening: 
         if opening.prompt:
             talk.agent.submit(opening.prompt)
         status = await lines.run()
-    name_survivors(talk.survivors)
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        name_survivors(talk.survivors)
     if session.begun:
-        click.echo(f"To come back: agentclip --resume {session.id}")
+        Tty().write(f"To come back: agentclip --resume {session.id}\n")
     return status

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO, cast
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
@@ -21,7 +22,7 @@ from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
 from prompt_toolkit.input import create_input
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding import KeyBindings, KeyBindingsBase, KeyPressEvent, merge_key_bindings
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.renderer import print_formatted_text
@@ -37,6 +38,7 @@ from agentclip.line.output import Tty
 from agentclip.line.slash import WORDS
 from agentclip.line.text import Line, safe
 
+AT_PROMPT = has_focus(DEFAULT_BUFFER)
 FRAME_S = 0.05
 """Lines are printed at most this often."""
 
@@ -194,11 +196,14 @@ class Editor:
         return Size(rows=rows, columns=columns)
 
 
-def _keys(editor: Editor, desk: Desk) -> KeyBindings:
-    keys = KeyBindings()
-    at_prompt = has_focus(DEFAULT_BUFFER)
+def _keys(editor: Editor, desk: Desk) -> KeyBindingsBase:
+    return merge_key_bindings([_typing_keys(desk), _other_keys(editor, desk)])
 
-    @keys.add("enter", filter=at_prompt)
+
+def _typing_keys(desk: Desk) -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter", filter=AT_PROMPT)
     def send(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
@@ -209,12 +214,18 @@ def _keys(editor: Editor, desk: Desk) -> KeyBindings:
             buffer.reset(append_to_history=True)
             desk.entered(text)
 
-    @keys.add("c-j", filter=at_prompt)
-    @keys.add("escape", "enter", filter=at_prompt)
+    @keys.add("c-j", filter=AT_PROMPT)
+    @keys.add("escape", "enter", filter=AT_PROMPT)
     def newline(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
-    @keys.add("c-c", filter=at_prompt)
+    return keys
+
+
+def _other_keys(editor: Editor, desk: Desk) -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("c-c", filter=AT_PROMPT)
     @keys.add("<sigint>")
     def interrupt(event: KeyPressEvent) -> None:
         buffer = event.app.layout.get_buffer_by_name(DEFAULT_BUFFER)
@@ -223,7 +234,7 @@ def _keys(editor: Editor, desk: Desk) -> KeyBindings:
         else:
             desk.interrupted()
 
-    @keys.add("up", filter=at_prompt & Condition(lambda: _is_empty(editor)))
+    @keys.add("up", filter=AT_PROMPT & Condition(lambda: not get_app().current_buffer.text))
     def up(event: KeyPressEvent) -> None:
         waiting = desk.take_back()
         if waiting is None:
@@ -231,16 +242,11 @@ def _keys(editor: Editor, desk: Desk) -> KeyBindings:
         else:
             editor.load(waiting)
 
-    @keys.add("c-g", filter=at_prompt)
+    @keys.add("c-g", filter=AT_PROMPT)
     def edit(event: KeyPressEvent) -> None:
         editor.edit_outside(event)
 
     return keys
-
-
-def _is_empty(editor: Editor) -> bool:
-    prompt = editor._prompt  # noqa: SLF001  the keys are part of the editor
-    return prompt is not None and not prompt.default_buffer.text
 
 
 def _style(inks: Inks) -> BaseStyle:

@@ -115,8 +115,8 @@ class LineSession:
 
     @property
     def busy(self) -> bool:
-        """Something runs, winds down or waits."""
-        return self.agent.running or self.agent.stopping or bool(self.agent.queue)
+        """Something runs, winds down or waits, or the end has come."""
+        return self.agent.running or self.agent.stopping or bool(self.agent.queue) or self._ended.is_set()
 
     @property
     def cwd(self) -> str:
