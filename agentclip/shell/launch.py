@@ -78,7 +78,7 @@ class Launcher:
             case _:
                 self._state.unset(words)
         if message is not None:
-            say(self._streams.stderr(index), f"bash: line 1: {message}\n")
+            say(self._streams.stderr(index), f"bash: line {self._line(stage)}: {message}\n")
             self._streams.stage_has_started(index)
         now = time.monotonic()
         status = 0 if message is None else 1
@@ -106,14 +106,16 @@ class Launcher:
 
     def _as_bash_reads(self, stage: Stage) -> Stage:
         """The stage on the line it has in the source, so that bash's messages name that line."""
-        line = self.plan.chain.source.count("\n", 0, stage.offset)
-        return with_stderr_piped(replace(stage, text="\n" * line + stage.text))
+        return with_stderr_piped(replace(stage, text="\n" * (self._line(stage) - 1) + stage.text))
+
+    def _line(self, stage: Stage) -> int:
+        return 1 + self.plan.chain.source.count("\n", 0, stage.offset)
 
     def _start_stage(self, index: int, stage: Stage, given: Descriptors) -> RunningStage:
         if stage.kind is StageKind.SHELL:
             return self._start_bash(index, stage, given)
         try:
-            with opened(stage.redirects, given, self._state.cwd) as descriptors:
+            with opened(stage.redirects, given, self._state.cwd, self._line(stage)) as descriptors:
                 if stage.kind is StageKind.PROGRAM:
                     return self._start_program(index, stage, descriptors) or self._start_bash(index, stage, given)
                 kept = Descriptors(os.dup(descriptors.stdin), os.dup(descriptors.stdout), os.dup(descriptors.stderr))

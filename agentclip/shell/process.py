@@ -58,8 +58,10 @@ def _is_simple(redirect: Redirect) -> bool:
 
 
 @contextlib.contextmanager
-def opened(redirects: Sequence[Redirect], given: Descriptors, cwd: str) -> Iterator[Descriptors]:
+def opened(redirects: Sequence[Redirect], given: Descriptors, cwd: str, line: int) -> Iterator[Descriptors]:
     """The descriptors after the redirects, left to right; what was opened is closed at the end.
+
+    `line` is what bash would name in a message, counted from 1.
 
     Raises:
         RedirectError: a file could not be opened.
@@ -70,7 +72,11 @@ def opened(redirects: Sequence[Redirect], given: Descriptors, cwd: str) -> Itera
             if redirect.operator in _DUPLICATES:
                 slots[_target_slot(redirect)] = slots[int(redirect.target)]
                 continue
-            descriptor = _open(redirect, cwd, slots[2])
+            try:
+                descriptor = os.open(os.path.join(cwd, redirect.target), _OPEN_FLAGS[redirect.operator] | os.O_CLOEXEC, 0o666)
+            except OSError as error:
+                say(slots[2], f"bash: line {line}: {redirect.target}: {os.strerror(error.errno or 0)}\n")
+                raise RedirectError(redirect.target) from error
             stack.callback(os.close, descriptor)
             for slot in (1, 2) if redirect.operator in _BOTH else (_target_slot(redirect),):
                 slots[slot] = descriptor
@@ -81,14 +87,6 @@ def _target_slot(redirect: Redirect) -> int:
     if redirect.fd is not None:
         return redirect.fd
     return 0 if redirect.operator.startswith("<") else 1
-
-
-def _open(redirect: Redirect, cwd: str, stderr: int) -> int:
-    try:
-        return os.open(os.path.join(cwd, redirect.target), _OPEN_FLAGS[redirect.operator] | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        say(stderr, f"bash: line 1: {redirect.target}: {os.strerror(error.errno or 0)}\n")
-        raise RedirectError(redirect.target) from error
 
 
 def say(descriptor: int, text: str) -> None:

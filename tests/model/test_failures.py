@@ -55,7 +55,12 @@ def test_413_without_a_body_is_too_long() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "code", "words"),
     [
-        (401, said("Incorrect API key"), ErrorCode.BAD_KEY, "refuses the key (401): Incorrect API key. Next: Check EXAMPLE_API_KEY"),
+        (
+            401,
+            said("Incorrect API key"),
+            ErrorCode.BAD_KEY,
+            "refuses the key (401): Incorrect API key. Next: Check EXAMPLE_API_KEY",
+        ),
         (403, said("Forbidden"), ErrorCode.BAD_KEY, "Check EXAMPLE_API_KEY"),
         (402, said("Insufficient Balance"), ErrorCode.BAD_KEY, "no credit left"),
         (429, said("You exceeded", code="insufficient_quota"), ErrorCode.BAD_KEY, "no credit left"),
