@@ -94,6 +94,7 @@ class Launcher:
             try:
                 errors = self._streams.stderr(index)
                 running.append(self._start_stage(index, self._as_bash_reads(stage), Descriptors(source, sink, errors)))
+                running[-1].stage = stage
             finally:
                 self._streams.stage_has_started(index)
                 if not last:

@@ -243,3 +243,9 @@ def test_descriptors_threads_and_zombies_do_not_grow_over_two_thousand_runs(line
             before = len(os.listdir("/proc/self/fd"))
     wait_until(lambda: len(os.listdir("/proc/self/fd")) <= before + 2)
     assert len(os.listdir("/proc/self/task")) < 12
+
+
+def test_a_stage_is_shown_as_it_was_written_and_bash_names_its_line(lines: Lines) -> None:
+    ran = lines.run("echo a\n[ 1 -eq x ] |& cat")
+    assert [stage.text for stage in ran.result.stages] == ["echo a", "[ 1 -eq x ]", "cat"]
+    assert ran.out == b"a\nbash: line 2: [: x: integer expression expected\n"
