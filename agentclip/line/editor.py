@@ -88,10 +88,9 @@ class Editor:
     echoes = False
     edits = True
 
-    def __init__(self, tty: Tty, theme: str | None) -> None:
-        """Raises ConfigError: no such theme."""
+    def __init__(self, tty: Tty) -> None:
         self._tty = tty
-        self._style = _style(load_inks(theme))
+        self._style = _style(load_inks(None))
         self._depth = _depth()
         self._output = QuietOutput(cast("TextIO", tty), self._size, term=os.environ.get("TERM"), enable_cpr=False)
         self._prompt: PromptSession[str] | None = None
@@ -119,10 +118,9 @@ class Editor:
         if self._prompt is not None:
             self._prompt.default_buffer.document = Document(text)
 
-    def use_theme(self, name: str) -> str:
-        """Other colours from here on."""
+    def use_theme(self, name: str) -> None:
+        """Other colours from here on. Raises ConfigError: no such theme."""
         self._style = _style(load_inks(name))
-        return f"theme {name}"
 
     async def serve(self, desk: Desk) -> None:
         """Edit until `close`."""

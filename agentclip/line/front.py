@@ -62,8 +62,8 @@ class Front(Protocol):
     def load(self, text: str) -> None:
         """Put a text into the prompt."""
 
-    def use_theme(self, name: str) -> str:
-        """Other colours; what to say about it. Raises ConfigError."""
+    def use_theme(self, name: str) -> None:
+        """Other colours from here on. Raises ConfigError: it has none, or there is no such theme."""
 
     async def serve(self, desk: Desk) -> None:
         """Take input until `close`, or until the terminal is gone."""

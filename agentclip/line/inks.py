@@ -5,10 +5,10 @@ In: the name of a theme. Out: colours by name, as prompt_toolkit writes them. Mu
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 
 from agentclip import paths
 from agentclip.errors import ConfigError
@@ -39,27 +39,33 @@ class Inks:
 
 def theme_names() -> list[str]:
     """All that can be chosen."""
-    return sorted(_files())
+    return sorted(_themes())
 
 
 def load_inks(name: str | None) -> Inks:
-    """Of a theme; None means the terminal's own. Raises ConfigError: there is no such theme, or its file cannot be read."""
+    """Of a theme; None means the terminal's own. What a file does not say well stays the terminal's.
+
+    Raises:
+        ConfigError: there is no theme of that name that can be read.
+    """
     if name is None:
         return Inks(TERMINAL)
-    path = _files().get(name)
-    if path is None:
-        raise ConfigError(f"no theme {name}", hint=f"there are {', '.join(theme_names())}")
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: {error}", hint="see the shipped themes for the form of a theme file") from error
-    variables, syntax = table.get("variables"), table.get("syntax")
+    themes = _themes()
+    if name not in themes:
+        raise ConfigError(f"no theme {name}", hint=f"there are {', '.join(sorted(themes))}")
+    variables, syntax = themes[name].get("variables"), themes[name].get("syntax")
     given = variables if isinstance(variables, dict) else {}
     colours = {ink: colour for ink in TERMINAL if isinstance(colour := given.get(ink), str) and _COLOUR.fullmatch(colour)}
     style = syntax.get("pygments") if isinstance(syntax, dict) else None
     return Inks({**TERMINAL, **colours}, style if isinstance(style, str) else None)
 
 
-def _files() -> dict[str, Path]:
-    folders = (paths.shipped_themes_dir(), paths.user_themes_dir())
-    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.toml"))}
+def _themes() -> dict[str, dict[str, object]]:
+    """The tables by the names in them; the user's before the shipped ones."""
+    found: dict[str, dict[str, object]] = {}
+    for folder in (paths.shipped_themes_dir(), paths.user_themes_dir()):
+        for path in sorted(folder.glob("*.toml")):
+            with contextlib.suppress(OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+                table = tomllib.loads(path.read_text(encoding="utf-8"))
+                found[str(table.get("name", path.stem))] = table
+    return found

@@ -12,6 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 
+from agentclip.errors import ConfigError
 from agentclip.line.front import Desk
 from agentclip.line.output import Tty
 from agentclip.line.text import Line, plain
@@ -57,9 +58,9 @@ class PlainTerminal:
     def load(self, text: str) -> None:
         """Nothing can be put into the terminal's own line."""
 
-    def use_theme(self, name: str) -> str:
-        """There are no colours."""
-        return f"no colours on this terminal; {name} is for the others"
+    def use_theme(self, name: str) -> None:
+        """There are no colours. Raises ConfigError."""
+        raise ConfigError(f"no colours on this terminal; {name} is for others", hint="start with TERM=xterm if it knows them")
 
     async def serve(self, desk: Desk) -> None:
         """Take lines until the input ends."""

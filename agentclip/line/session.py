@@ -46,11 +46,10 @@ class LineSession:
     """The desk of one session. `run` does everything."""
 
     def __init__(self, agent: Agent, options: LineOptions) -> None:
-        """Raises ConfigError: no such theme."""
         tty = Tty()
         self.agent = agent
         self._options = options
-        self._front: Front = PlainTerminal(tty) if options.plain else Editor(tty, options.theme)
+        self._front: Front = PlainTerminal(tty) if options.plain else Editor(tty)
         self._narrator = Narrator(lambda: self._front.width)
         self._slash = Slash(agent, self, self._front)
         self._ended = asyncio.Event()
@@ -77,6 +76,9 @@ class LineSession:
 
     def _open(self) -> None:
         self._front.show([line(f"agentclip - {self.agent.model_name} - {self._options.sandbox_label} - /help", "muted")])
+        if self._front.edits and self._options.theme is not None:
+            complaint = self._slash.use_theme(self._options.theme)
+            self._front.show(complaint)
         history = self.agent.history()
         if history:
             past, hidden = last_turns(history)

@@ -135,10 +135,15 @@ class Slash:
     def _theme(self, rest: str) -> list[Line]:
         if not rest:
             return [line(f"themes: {', '.join(theme_names())}", "notice")]
+        return self.use_theme(rest) or [line(f"theme {rest}", "notice")]
+
+    def use_theme(self, name: str) -> list[Line]:
+        """Other colours from here on, or what is wrong with that."""
         try:
-            return [line(self._front.use_theme(rest), "notice")]
+            self._front.use_theme(name)
         except ConfigError as error:
             return [line(str(error), "not-sent")]
+        return []
 
 
 def find_run(history: Sequence[Recorded], number: int | None) -> CommandFinished | CommandStarted | None:

@@ -241,3 +241,39 @@ def test_textual_is_never_loaded(term: str) -> None:
         session.type(b"\x04")
         assert session.wait_for_end() == 0
         assert b"loaded ['prompt_toolkit']" in session.sent
+
+
+def test_a_theme_is_shown_in_its_colours_and_a_wrong_one_is_one_line() -> None:
+    with FakeModel([text("hi")]) as server, talking(server, "xterm", "--theme", "nosuch") as person:
+        person.sees("no theme nosuch")
+        person.send("/theme light")
+        person.sees("theme light")
+        person.send("/theme")
+        person.sees("themes: ")
+        person.session.type(b"\x04")
+        assert person.session.wait_for_end() == 0
+
+
+def test_ctrl_c_at_an_empty_prompt_quits_when_it_comes_twice() -> None:
+    for term in TERMS:
+        with FakeModel([]) as server, talking(server, term) as person:
+            person.session.type(b"\x03")
+            person.sees("again to quit")
+            person.session.type(b"\x03")
+            assert person.session.wait_for_end() == 0
+            assert person.session.mode() == person.session.mode_before
+
+
+def test_a_program_that_ignores_the_cancel_is_killed_by_the_second(tmp_path: Path) -> None:
+    mark = f"ac_line_stubborn_{os.getpid()}"
+    line = f"bash -c 'trap \"\" TERM INT HUP; touch begun; exec -a {mark} sleep 100'"
+    with FakeModel([run(line), text("Next.")]) as server, talking(server, "xterm") as person:
+        person.send("stubborn")
+        wait_until((tmp_path / "begun").exists)
+        person.session.type(b"\x03")
+        person.sees("cancelling")
+        person.session.type(b"\x03")
+        person.sees("cancelled]")
+        assert marked(mark) == []
+        person.send("next")
+        person.sees("Next.")
