@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cases.program import PATIENCE_S, Home, home
+from tests.fake_model.server import FakeModel
 
 OK = {"text": "pong"}
 
@@ -265,3 +266,12 @@ def test_b67_without_a_key_it_fails_at_once_on_stderr(here: Home) -> None:
     assert (done.returncode, done.stdout) == (78, b"")
     assert b"No model is configured." in done.stderr
     assert time.monotonic() - began < 5
+
+
+def test_twenty_commands_run_against_a_server_that_refuses_any_wrong_history(here: Home) -> None:
+    script = [*({"calls": [{"command": f"echo out-{number}"}]} for number in range(20)), {"text": "All twenty."}]
+    with FakeModel(script) as server:
+        done = here.call("run", "hi", "--api-base", server.url, "--model", "fake-1", "--json")
+        found = document(done)
+        assert (found["text"], found["steps"], len(found["commands"])) == ("All twenty.", 21, 20)
+        assert server.violations == []
