@@ -13,7 +13,7 @@ import pytest
 
 from agentclip.shell.descendants import own_children, read_process
 
-GRACE_S = 5.0
+GRACE_S = 20.0
 """What was told to end may take a moment."""
 
 
