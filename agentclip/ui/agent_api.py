@@ -35,6 +35,15 @@ class AgentApi(Protocol):
     def queue(self) -> tuple[str, ...]:
         """What waits, oldest first."""
 
+    loop_detection: bool
+    """Whether a model that repeats itself is warned and stopped."""
+
+    def compress(self) -> None:
+        """Make a snapshot once nothing else runs; a notice says what came of it."""
+
+    def snapshot_text(self) -> str:
+        """The snapshot that the model reads now; empty when there is none."""
+
     def subscribe(self, listener: Callable[[Event], None]) -> None:
         """Tell every event from now on, in order, on the loop's thread."""
 

@@ -31,6 +31,7 @@ from agentclip.ui.pane import Pane
 from agentclip.ui.prompt import Prompt
 from agentclip.ui.rawpane import RawPane
 from agentclip.ui.session_state import Phase, SessionState
+from agentclip.ui.slash import told
 from agentclip.ui.terminal import EndingSignals, HungUp, TerminalDriver
 from agentclip.ui.themes import Ink, Themes
 from agentclip.ui.transcript import Transcript
@@ -338,7 +339,7 @@ class ChatApp(App[int], inherit_bindings=False):
             case "/theme":
                 self._theme(rest.strip())
             case _:
-                self.state.say(f"no command {word}; there are /help, /theme NAME, /quit", Severity.WARNING)
+                self.state.say(*told(self.agent, word, rest))
 
     def _theme(self, name: str) -> None:
         found = self._themes.by_name.get(name)

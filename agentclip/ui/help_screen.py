@@ -15,6 +15,9 @@ from textual.widgets import Static
 COMMANDS = (
     ("/help", "this page"),
     ("/theme NAME", "another theme; /theme alone lists them"),
+    ("/compress", "put a snapshot in place of the older part of the conversation"),
+    ("/snapshot", "the snapshot that the model reads"),
+    ("/loops on|off", "loop detection of this session"),
     ("/quit", "end; the resume line is printed"),
     ("!LINE", "run a line yourself, through both layers, without the model"),
 )

@@ -53,6 +53,8 @@ class ScriptedAgent:
         self.calls: list[str] = []
         """What the screen asked for, in order."""
         self.closed = False
+        self.loop_detection = True
+        self.snapshot = ""
         self._listeners: list[Callable[[Event], None]] = []
         self._history = [Recorded(seq, 0.0, event) for seq, event in enumerate(history, 1)]
         self._numbers = itertools.count(1 + sum(isinstance(event, CommandStarted) for event in history))
@@ -69,6 +71,12 @@ class ScriptedAgent:
 
     def shell(self, line: str) -> None:
         self.calls.append(f"shell {line}")
+
+    def compress(self) -> None:
+        self.calls.append("compress")
+
+    def snapshot_text(self) -> str:
+        return self.snapshot
 
     def unqueue(self) -> str | None:
         if not self.queue:

@@ -83,6 +83,19 @@ async def test_enter_sends_a_bang_runs_and_a_slash_commands(agent: ScriptedAgent
         assert "no command /nope" in screen_text(app)
 
 
+async def test_slash_words_reach_the_agent(agent: ScriptedAgent) -> None:
+    agent.snapshot = "<goal>[red]mend</goal>"
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        for text in ("/compress", "/snapshot", "/loops off"):
+            await send(pilot, text)
+        await drawn(pilot)
+        assert agent.calls == ["compress"]
+        assert "[red]mend" in screen_text(app)
+        assert "loop detection is off" in screen_text(app)
+        assert agent.loop_detection is False
+
+
 @pytest.mark.parametrize("press", ["f8", "escape", "tab"])
 async def test_every_way_to_cancel_goes_up_the_ladder(agent: ScriptedAgent, press: str) -> None:
     app = make_app(agent)
