@@ -146,6 +146,11 @@ class Agent:
         self._past.take_up()
         return self._past.usage
 
+    @property
+    def context_window(self) -> int | None:
+        """Tokens that a request may have; None while nobody told."""
+        return self._model.context_window
+
     def subscribe(self, listener: Callable[[Event], None]) -> None:
         """Call `listener` with every event from now on, in order, on the loop's thread; events that are not stored too."""
         self._journal.subscribe(listener)

@@ -43,7 +43,8 @@ async def show(settings: Settings, model: Model, session: Session, opening: Open
     name_survivors(talk.survivors)
     if session.begun:
         click.echo(f"To come back: agentclip --resume {session.id}")
-    return status if isinstance(status, int) else 0
+    # A screen that crashed returns nothing: its own exit status tells.
+    return status if isinstance(status, int) else app.return_code or 0
 
 
 def is_screen() -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from agentclip.events import Event, Recorded
+from agentclip.messages import Usage
 
 
 class AgentApi(Protocol):
@@ -34,6 +35,14 @@ class AgentApi(Protocol):
     @property
     def queue(self) -> tuple[str, ...]:
         """What waits, oldest first."""
+
+    @property
+    def usage(self) -> Usage:
+        """What the session used so far; a cost of None or 0 is not known."""
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens that a request may have; None while nobody told."""
 
     loop_detection: bool
     """Whether a model that repeats itself is warned and stopped."""

@@ -59,6 +59,8 @@ class Status:
     """`running 00:12`."""
     busy: bool
     sandbox: str
+    spent: str = ""
+    """`ctx 14%  $0.04`; empty when nothing is known."""
 
 
 class StatusLine(Bar):
@@ -69,7 +71,8 @@ class StatusLine(Bar):
         width = self.size.width
         right = f" {status.state}  {one_line(status.sandbox)} "
         name = " agentclip"
-        room = max(0, width - cell_len(name) - cell_len(right))
+        spent = f"  {status.spent}" if status.spent else ""
+        room = max(0, width - cell_len(name) - cell_len(right) - cell_len(spent))
         model = fit("  " + one_line(status.model), max(0, room // 2))
         title = fit("  " + one_line(status.title), max(0, room - cell_len(model))) if status.title else ""
         gap = " " * max(0, room - cell_len(title) - cell_len(model))
@@ -80,6 +83,7 @@ class StatusLine(Bar):
                     Segment(name, self.ink["heading"] + BOLD),
                     Segment(title, self.ink["assistant"]),
                     Segment(model, self.ink["muted"]),
+                    Segment(spent, self.ink["assistant"]),
                     Segment(gap),
                     Segment(f" {status.state} ", state),
                     Segment(f" {one_line(status.sandbox)} ", self.ink["not-sent"]),
@@ -157,7 +161,8 @@ class RunHead(Bar):
 
     def _stage(self, stage: StageView) -> Segment:
         if stage.running:
-            return Segment(" …", self.ink["running"] + BOLD)
+            moved = f" {size(stage.bytes_out)}" if stage.bytes_out else f" < {size(stage.bytes_in)}" if stage.bytes_in else ""
+            return Segment(f" …{moved}", self.ink["running"] + BOLD)
         if stage.status is None:
             return Segment(" ·", self.ink["muted"])
         words = f" {stage.status}"

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from agentclip.results import Limits
 from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.bars import Bar, CancelButton, RunHead, Status, StatusLine, Tabs, TextLine
-from agentclip.ui.format import clock, plural
+from agentclip.ui.format import clock, plural, spending
 from agentclip.ui.layout import LABELS, Arrangement, PaneName, Split, arrange
 from agentclip.ui.modelpane import ModelPane
 from agentclip.ui.pane import Pane
@@ -39,11 +39,23 @@ class AgentView:
     stopping: bool
     killing: bool
     queue: tuple[str, ...]
+    cost_usd: float | None
+    context_window: int | None
 
     @classmethod
     def of(cls, agent: AgentApi, sandbox: str, *, killing: bool) -> AgentView:
         """Now."""
-        return cls(agent.title, agent.model_name, sandbox, agent.running, agent.stopping, killing, agent.queue)
+        return cls(
+            title=agent.title,
+            model=agent.model_name,
+            sandbox=sandbox,
+            running=agent.running,
+            stopping=agent.stopping,
+            killing=killing,
+            queue=agent.queue,
+            cost_usd=agent.usage.cost_usd,
+            context_window=agent.context_window,
+        )
 
 
 class Board:
@@ -132,7 +144,8 @@ class Board:
     def _tell(self, agent: AgentView, now_s: float) -> None:
         state = self._said(agent, now_s)
         busy = agent.running or agent.stopping
-        self.status.tell(Status(agent.title, agent.model, state, busy, agent.sandbox))
+        spent = spending(self._state.context_tokens, agent.context_window, agent.cost_usd)
+        self.status.tell(Status(agent.title, agent.model, state, busy, agent.sandbox, spent))
         self.cancel.tell(busy=busy, stopping=agent.stopping, killing=agent.killing)
         names = tuple((name.value, LABELS[name]) for name in self.arrangement.tabs)
         current = next(

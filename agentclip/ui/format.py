@@ -33,6 +33,16 @@ def size(count: int) -> str:
     return f"{value:.1f}GB"
 
 
+def spending(context_tokens: int | None, context_window: int | None, cost_usd: float | None) -> str:
+    """`ctx 14%  $0.04`; what is not known is left out."""
+    parts: list[str] = []
+    if context_tokens and context_window and context_window > 0:
+        parts.append(f"ctx {min(999, round(100 * context_tokens / context_window))}%")
+    if cost_usd:
+        parts.append(f"${cost_usd:.2f}")
+    return "  ".join(parts)
+
+
 def plural(count: int, noun: str) -> str:
     """`1 line`, `1,200 lines`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentclip.events import CommandFinished, CommandStarted, OutputGrew, StageFinished, StageStarted
+from agentclip.events import CommandFinished, CommandStarted, OutputGrew, StageFinished, StageProgress, StageStarted
 from agentclip.results import Ended, Join, Presented
 from agentclip.ui.foreign import decode
 from agentclip.ui.spool_index import SpoolIndex
@@ -27,6 +27,8 @@ class StageView:
     status: int | None = None
     """None until it has ended, or when it never ran."""
     duration_s: float | None = None
+    bytes_in: int | None = None
+    """Read so far; None when nobody told."""
     bytes_out: int | None = None
 
 
@@ -77,13 +79,15 @@ class Run:
         """Bytes of stdout so far."""
         return self.sizes.get(None, ("", 0))[1]
 
-    def stage(self, event: StageStarted | StageFinished) -> None:
-        """A stage started or ended."""
+    def stage(self, event: StageStarted | StageProgress | StageFinished) -> None:
+        """A stage started, moved data or ended."""
         if not 0 <= event.stage < len(self.stages):
             return
         view = self.stages[event.stage]
         if isinstance(event, StageStarted):
             view.running = True
+        elif isinstance(event, StageProgress):
+            view.bytes_in, view.bytes_out = event.bytes_in, event.bytes_out
         else:
             view.running, view.status, view.duration_s = False, event.status, event.duration_s
 

@@ -14,10 +14,13 @@ from agentclip.events import (
     Notice,
     OutputGrew,
     ReasoningDelta,
+    ResultsMasked,
     RetryWaiting,
     SessionStarted,
     Severity,
+    SnapshotTaken,
     StageFinished,
+    StageProgress,
     StageStarted,
     TextDelta,
     TurnEnd,
@@ -25,8 +28,11 @@ from agentclip.events import (
     TurnStarted,
     UserMessageFolded,
 )
+from agentclip.ui.format import plural
 from agentclip.ui.runs import Run
 from agentclip.ui.transcript_items import AssistantItem, Item, NoticeItem, RunItem, TextItem, UserItem
+
+_RunEvent = CommandStarted | CommandFinished | StageStarted | StageProgress | StageFinished | OutputGrew
 
 
 class Phase(StrEnum):
@@ -53,6 +59,8 @@ class SessionState:
         self.prompts: list[str] = []
         """What the person sent, for the prompt's history."""
         self.cwd = ""
+        self.context_tokens: int | None = None
+        """Size of the last request, or what it became by shortening; None while nobody told."""
         self._in_turn = False
         self._live: AssistantItem | None = None
         self._rows: dict[int, RunItem] = {}
@@ -100,7 +108,7 @@ class SessionState:
         match event:
             case TextDelta() | ReasoningDelta() | AssistantReplied() | RetryWaiting():
                 self._reply(event, now_s)
-            case CommandStarted() | CommandFinished() | StageStarted() | StageFinished() | OutputGrew():
+            case CommandStarted() | CommandFinished() | StageStarted() | StageProgress() | StageFinished() | OutputGrew():
                 self._run(event, now_s)
             case TurnStarted() | UserMessageFolded() | TurnFinished():
                 self._turn(event, now_s)
@@ -110,8 +118,18 @@ class SessionState:
                 self.say(f"call not run: {event.reason}", Severity.WARNING)
             case Notice():
                 self.say(event.text, event.severity)
+            case SnapshotTaken() | ResultsMasked():
+                self._shortened(event)
             case SessionStarted():
                 self.cwd = event.cwd
+
+    def _shortened(self, event: SnapshotTaken | ResultsMasked) -> None:
+        self.context_tokens = event.tokens_after
+        sizes = f"{event.tokens_before:,} -> {plural(event.tokens_after, 'token')}"
+        if isinstance(event, SnapshotTaken):
+            self.say(f"snapshot {event.number} stands for what came before: {sizes} (/snapshot shows it)")
+        else:
+            self.say(f"old results are sent shortened from now on: {sizes}")
 
     def _turn(self, event: TurnStarted | UserMessageFolded | TurnFinished, now_s: float) -> None:
         if isinstance(event, TurnFinished):
@@ -142,6 +160,8 @@ class SessionState:
                 self._streaming().reasoning += event.text
             case AssistantReplied():
                 message = event.message
+                if event.usage is not None:
+                    self.context_tokens = event.usage.input_tokens
                 if message.text or message.reasoning or self._live is not None:
                     live = self._streaming()
                     live.text, live.reasoning, live.partial = message.text, message.reasoning, event.partial
@@ -169,7 +189,7 @@ class SessionState:
             self._change(self._live)
             self._live = None
 
-    def _run(self, event: CommandStarted | CommandFinished | StageStarted | StageFinished | OutputGrew, now_s: float) -> None:
+    def _run(self, event: _RunEvent, now_s: float) -> None:
         if isinstance(event, CommandStarted):
             self._settle_live(partial=False)
             run = self.runs[event.number] = Run.begin(event, now_s)
@@ -182,7 +202,7 @@ class SessionState:
         if found is None:
             return
         match event:
-            case StageStarted() | StageFinished():
+            case StageStarted() | StageProgress() | StageFinished():
                 found.stage(event)
             case OutputGrew():
                 found.grew(event)

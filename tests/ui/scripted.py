@@ -21,7 +21,7 @@ from agentclip.events import (
     TurnFinished,
     TurnStarted,
 )
-from agentclip.messages import AssistantMessage, UserMessage
+from agentclip.messages import AssistantMessage, Usage, UserMessage
 from agentclip.results import (
     Chain,
     ChainResult,
@@ -55,6 +55,8 @@ class ScriptedAgent:
         self.closed = False
         self.loop_detection = True
         self.snapshot = ""
+        self.usage = Usage(0, 0)
+        self.context_window: int | None = None
         self._listeners: list[Callable[[Event], None]] = []
         self._history = [Recorded(seq, 0.0, event) for seq, event in enumerate(history, 1)]
         self._numbers = itertools.count(1 + sum(isinstance(event, CommandStarted) for event in history))

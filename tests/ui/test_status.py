@@ -1,0 +1,60 @@
+"""The status line, the stage strip and the notices tell what the events told."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentclip.events import AssistantReplied, ResultsMasked, SnapshotTaken, StageProgress
+from agentclip.messages import AssistantMessage, Usage
+from agentclip.ui.format import spending
+from tests.ui.screens import drawn, make_app, screen_rows, screen_text
+from tests.ui.scripted import ScriptedAgent
+
+
+@pytest.mark.parametrize(
+    ("tokens", "window", "cost", "expected"),
+    [
+        (1400, 10_000, 0.041, "ctx 14%  $0.04"),
+        (1400, None, 0.041, "$0.04"),
+        (None, 10_000, None, ""),
+        (1400, 10_000, None, "ctx 14%"),
+        (1400, 0, 0.0, ""),
+    ],
+)
+def test_what_is_not_known_is_left_out(tokens: int | None, window: int | None, cost: float | None, expected: str) -> None:
+    assert spending(tokens, window, cost) == expected
+
+
+async def test_context_and_cost_stand_in_the_status_line_and_shrink_with_a_snapshot(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await drawn(pilot)
+        assert "ctx" not in screen_rows(app)[0]
+        assert "$" not in screen_rows(app)[0]
+        agent.context_window = 10_000
+        agent.usage = Usage(1400, 5, cost_usd=0.041)
+        agent.publish(AssistantReplied(AssistantMessage("hello"), Usage(1400, 5)))
+        await drawn(pilot)
+        assert "ctx 14%  $0.04" in screen_rows(app)[0]
+        agent.publish(SnapshotTaken(2, "<state_snapshot/>", 1, (), 9000, 500))
+        await drawn(pilot)
+        assert "ctx 5%" in screen_rows(app)[0]
+        assert "snapshot 2 stands for what came before: 9,000 -> 500 tokens" in screen_text(app)
+        agent.publish(ResultsMasked(3, 500, 100))
+        await drawn(pilot)
+        assert "ctx 1%" in screen_rows(app)[0]
+        assert "old results are sent shortened" in screen_text(app)
+
+
+async def test_the_stage_strip_counts_bytes_while_a_stage_runs(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(140, 40)) as pilot:
+        run = agent.start("cat big | wc -l")
+        run.stage(0)
+        run.stage(1)
+        agent.publish(StageProgress(1, 0, 10, 41 * 1024), StageProgress(1, 1, 2048, 0), StageProgress(1, 9, 1, 1))
+        await drawn(pilot)
+        assert "cat … 41KB -> wc … < 2.0KB" in screen_text(app)
+        run.finish()
+        await drawn(pilot)
+        assert "…" not in screen_rows(app)[2]
