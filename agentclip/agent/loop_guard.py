@@ -37,6 +37,8 @@ _FOOTER = re.compile(r"(\[exit:\d+) \| [^\]|]*")
 _NUMBERED_SPOOL = re.compile(r"cmd-\d+(\.\d+)?\.(txt|err)")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 
+_NEXT = "Say go on, ask in other words, or switch detection off with /loops off"
+
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
@@ -183,5 +185,5 @@ def _advice(found: Suspicion) -> str:
 
 
 def _end(found: Suspicion) -> TurnFinished:
-    text = f"stopped, the model is in a loop and was told once: {found.evidence}. Say go on, or ask in other words"
+    text = f"stopped, the model is in a loop and was told once: {found.evidence}. {_NEXT}"
     return TurnFinished(TurnEnd.LIMIT, one_line(text), ErrorCode.LOOP_DETECTED)

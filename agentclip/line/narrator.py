@@ -19,7 +19,6 @@ from agentclip.events import (
     RetryWaiting,
     SessionStarted,
     Severity,
-    SnapshotTaken,
     TextDelta,
     TurnEnd,
     TurnFinished,
@@ -144,8 +143,9 @@ def _remark(event: Event) -> tuple[str, str]:
             return event.reason, "not-sent"
         case CallAnswered():
             return f"call not run: {event.reason}", "not-sent"
-        case SnapshotTaken() | ResultsMasked():
-            return f"conversation shortened: {event.tokens_before:,} -> {event.tokens_after:,} tokens", "notice"
+        case ResultsMasked():
+            sizes = f"{event.tokens_before:,} -> {event.tokens_after:,} tokens"
+            return f"old results are sent shortened from now on: {sizes}", "notice"
     return "", ""
 
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from agentclip.agent.loop import Agent
 from agentclip.agent.waiting import COMPRESS
+from agentclip.agent.words import WORDS as AGENT_WORDS
+from agentclip.agent.words import told
 from agentclip.errors import ConfigError
-from agentclip.events import CommandFinished, CommandStarted, Event, Recorded
+from agentclip.events import CommandFinished, CommandStarted, Event, Recorded, Severity
 from agentclip.line.front import Desk, Front
 from agentclip.line.inks import theme_names
 from agentclip.line.live import LiveRun
@@ -23,7 +25,7 @@ COMMANDS = (
     ("/layer2", "[N]", "what the model reads of it"),
     ("/status", "", "model, context, cost, state"),
     ("/theme", "[NAME]", "other colours"),
-    ("/compress", "", "make a snapshot of the older part of the conversation"),
+    *AGENT_WORDS,
     ("/resume", "", "how to come back to this session"),
 )
 WORDS = tuple(word for word, _, _ in COMMANDS)
@@ -65,9 +67,9 @@ class Slash:
             case "/theme":
                 return self._theme(rest)
             case _:
-                return self._simple(word)
+                return self._simple(word, rest)
 
-    def _simple(self, word: str) -> list[Line]:
+    def _simple(self, word: str, rest: str) -> list[Line]:
         match word:
             case "/quit":
                 self._desk.quit()
@@ -77,12 +79,11 @@ class Slash:
                 self._desk.interrupted()
             case "/status":
                 return [line(self._desk.status(self._front.width), "notice")]
-            case "/compress":
-                self._agent.compress()
             case "/resume":
                 return [line(f"To come back: agentclip --resume {self._agent.session_id}", "notice")]
             case _:
-                return [line(f"no command {word}; there are {', '.join(WORDS)}", "not-sent")]
+                text, severity = told(self._agent, word, rest)
+                return lines(text) if severity is Severity.INFO else [line(text, "not-sent")]
         return []
 
     def _help(self) -> list[Line]:

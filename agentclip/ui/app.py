@@ -17,6 +17,7 @@ from textual.containers import Container
 from textual.driver import Driver
 from textual.filter import LineFilter
 
+from agentclip.agent.words import told
 from agentclip.events import Event, Severity
 from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.bars import CancelButton, Tabs
@@ -31,7 +32,6 @@ from agentclip.ui.pane import Pane
 from agentclip.ui.prompt import Prompt
 from agentclip.ui.rawpane import RawPane
 from agentclip.ui.session_state import Phase, SessionState
-from agentclip.ui.slash import told
 from agentclip.ui.terminal import EndingSignals, HungUp, TerminalDriver
 from agentclip.ui.themes import Ink, Themes
 from agentclip.ui.transcript import Transcript

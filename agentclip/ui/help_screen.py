@@ -12,12 +12,12 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from agentclip.agent.words import WORDS
+
 COMMANDS = (
     ("/help", "this page"),
     ("/theme NAME", "another theme; /theme alone lists them"),
-    ("/compress", "put a snapshot in place of the older part of the conversation"),
-    ("/snapshot", "the snapshot that the model reads"),
-    ("/loops on|off", "loop detection of this session"),
+    *((f"{word} {operands}".rstrip(), what) for word, operands, what in WORDS),
     ("/quit", "end; the resume line is printed"),
     ("!LINE", "run a line yourself, through both layers, without the model"),
 )

@@ -125,10 +125,9 @@ class SessionState:
 
     def _shortened(self, event: SnapshotTaken | ResultsMasked) -> None:
         self.context_tokens = event.tokens_after
-        sizes = f"{event.tokens_before:,} -> {plural(event.tokens_after, 'token')}"
-        if isinstance(event, SnapshotTaken):
-            self.say(f"snapshot {event.number} stands for what came before: {sizes} (/snapshot shows it)")
-        else:
+        # Of a snapshot the agent tells by a notice, since it knows how it came about.
+        if isinstance(event, ResultsMasked):
+            sizes = f"{event.tokens_before:,} -> {plural(event.tokens_after, 'token')}"
             self.say(f"old results are sent shortened from now on: {sizes}")
 
     def _turn(self, event: TurnStarted | UserMessageFolded | TurnFinished, now_s: float) -> None:
