@@ -10,11 +10,12 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from agentclip.ui.actions import Place, bindings
 from agentclip.ui.foreign import fit, one_line
 from agentclip.ui.format import duration, plural, size
 from agentclip.ui.runs import Run, StageView
@@ -95,7 +96,7 @@ class StatusLine(Bar):
 class CancelButton(Bar, can_focus=True):
     """The Cancel button: always there, always says what pressing it does now."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "press", "cancel", id="cancel.press", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Place.BUTTON)
 
     class Pressed(Message):
         """Enter, blank or the mouse."""

@@ -1,8 +1,8 @@
-"""F1: keys and commands, made from the bindings themselves."""
+"""F1: keys and commands, made from the table of actions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,14 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from agentclip.agent.words import WORDS
+from agentclip.ui.actions import ACTIONS, Place
 
-COMMANDS = (
-    ("/help", "this page"),
-    ("/theme NAME", "another theme; /theme alone lists them"),
-    *((f"{word} {operands}".rstrip(), what) for word, operands, what in WORDS),
-    ("/quit", "end; the resume line is printed"),
-    ("!LINE", "run a line yourself, through both layers, without the model"),
-)
+_KEYS = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "ctrl": "Ctrl", "alt": "Alt", "shift": "Shift"}
+OTHER = (("!LINE", "run a line yourself, through both layers, without the model"),)
 SIGNS = (
     ("=", "a raw line the model reads as it is"),
     ("~", "a raw line the model reads shortened, converted or without escapes"),
@@ -29,11 +25,28 @@ SIGNS = (
 )
 
 
-def help_text(bindings: Iterable[BindingType]) -> str:
-    """Keys, commands and signs as lines."""
-    keys = [(entry.key.replace(",", ", "), entry.description) for entry in bindings if isinstance(entry, Binding) and entry.id]
-    parts = (("Keys", keys), ("In the prompt", COMMANDS), ("Signs in Layer 1", SIGNS))
-    return "\n\n".join("\n".join([title, *(f"  {left:<30} {right}" for left, right in rows)]) for title, rows in parts)
+def key_names(keys: str) -> str:
+    """Textual's names of keys as a person writes them: `Ctrl+J, Shift+Enter`."""
+    return ", ".join(_key_name(key) for key in keys.split(",") if key)
+
+
+def _key_name(key: str) -> str:
+    *modifiers, last = key.split("+")
+    if len(last) > 1 or modifiers:
+        last = _KEYS.get(last, last.capitalize())
+    return "+".join([*(_KEYS[each] for each in modifiers), last])
+
+
+def help_text() -> str:
+    """Keys by place, words and signs as lines."""
+    parts: list[tuple[str, Sequence[tuple[str, str]]]] = [
+        (str(place), [(key_names(each.keys), each.title) for each in ACTIONS if each.place is place and each.keys])
+        for place in Place
+    ]
+    words = [(each.word, each.operands, each.title) for each in ACTIONS if each.word]
+    commands = [(f"{word} {operands}".rstrip(), what) for word, operands, what in (*words, *WORDS)]
+    parts += [("Words", (*commands, *OTHER)), ("Signs in Layer 1", SIGNS)]
+    return "\n\n".join("\n".join([title, *(f"  {left:<30} {right}" for left, right in rows)]) for title, rows in parts if rows)
 
 
 class HelpScreen(ModalScreen[None]):

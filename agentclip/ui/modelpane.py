@@ -7,11 +7,12 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
 from agentclip.results import Limits, Presented
+from agentclip.ui.actions import Place, bindings
 from agentclip.ui.foreign import one_line, segments
 from agentclip.ui.format import size
 from agentclip.ui.pane import Pane
@@ -25,9 +26,7 @@ class ModelPane(Pane):
 
     GUTTER = 2
     ALIVE = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g,enter", "jump", "to this line in Layer 1", id="model.jump", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Place.MODEL)
 
     class Jump(Message):
         """The person wants to see a line in the raw pane."""

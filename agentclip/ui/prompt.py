@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+from agentclip.ui.actions import Place, bindings
 from agentclip.ui.foreign import visible
 from agentclip.ui.format import plural
 
@@ -26,16 +27,7 @@ TORN_PASTE_S = 1.0
 class Prompt(TextArea):
     """The box at the bottom."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "send", id="prompt.send", show=False),
-        Binding("ctrl+j,shift+enter,alt+enter", "newline", "new line", id="prompt.newline", show=False),
-        Binding("pageup", "app.scroll(-1, 'chat')", "scroll Chat up", id="chat.page_up", show=False),
-        Binding("pagedown", "app.scroll(1, 'chat')", "scroll Chat down", id="chat.page_down", show=False),
-        Binding("shift+pageup", "app.scroll(-1, 'raw', 'model')", "scroll both layers up", id="layers.page_up", show=False),
-        Binding(
-            "shift+pagedown", "app.scroll(1, 'raw', 'model')", "scroll both layers down", id="layers.page_down", show=False
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Place.PROMPT)
 
     class Sent(Message):
         """The person pressed Enter on a text that is not blank."""

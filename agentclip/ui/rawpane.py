@@ -7,11 +7,12 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
 from agentclip.results import LineFate, LineRange, Presented
+from agentclip.ui.actions import Place, bindings
 from agentclip.ui.foreign import decode, terminal_segments
 from agentclip.ui.pane import Pane
 from agentclip.ui.runs import Run
@@ -30,11 +31,7 @@ class RawPane(Pane):
     """A pager over the spools of a run."""
 
     GUTTER = 2
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g,enter", "jump", "to this line in Layer 2", id="raw.jump", show=False),
-        Binding("left", "aside(-1)", "left", show=False),
-        Binding("right", "aside(1)", "right", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Place.RAW)
 
     class Jump(Message):
         """The person wants to see a raw line in the other pane."""

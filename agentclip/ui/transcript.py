@@ -12,10 +12,11 @@ from typing import ClassVar
 
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from agentclip.ui.actions import Place, bindings
 from agentclip.ui.heights import Heights
 from agentclip.ui.pane import Pane
 from agentclip.ui.session_state import SessionState
@@ -36,9 +37,7 @@ class _Made:
 class Transcript(Pane):
     """Chat and runs."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "expand the chosen run", id="chat.expand", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Place.CHAT)
 
     class RunChosen(Message):
         """The person picked the row of a run, or asked to expand it."""

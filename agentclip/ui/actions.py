@@ -1,0 +1,83 @@
+"""Every action of the screen, once: its id, its keys, where they work, its slash word.
+
+Widgets take their bindings from this table; F1, the palette, the key map and docs/keys.md are made from it. Must not know: what
+an action does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual.binding import Binding, BindingType
+
+
+class Place(StrEnum):
+    """Where the keys of an action work."""
+
+    ANYWHERE = "Anywhere"
+    PROMPT = "In the prompt"
+    PANE = "In any pane"
+    CHAT = "In Chat"
+    RAW = "In Layer 1"
+    MODEL = "In Layer 2"
+    BUTTON = "On the Cancel button"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person can do."""
+
+    id: str
+    """For `keymap.toml`."""
+    keys: str
+    """Textual's names, separated by commas; empty when only a word or the palette does it."""
+    does: str
+    """Textual's action, with its parameters."""
+    title: str
+    place: Place
+    word: str = ""
+    """The slash word that does the same; empty when only the palette does."""
+    operands: str = ""
+    """What may follow the word; it becomes the parameter of the action."""
+    yields: bool = False
+    """Of ANYWHERE: a widget's own meaning of the key goes before."""
+
+
+ACTIONS = (
+    Action("app.help", "f1", "app.help", "help", Place.ANYWHERE, "/help"),
+    Action("layers.split", "f2", "app.split", "both layers, Layer 1, Layer 2, none", Place.ANYWHERE, "/layers"),
+    Action("pane.next", "f6", "app.next_pane", "next pane", Place.ANYWHERE),
+    Action("run.cancel", "f8", "app.cancel", "cancel; again: kill", Place.ANYWHERE, "/cancel"),
+    Action("pane.maximise", "f12", "app.maximise", "maximise the pane", Place.ANYWHERE),
+    Action("run.escape", "escape", "app.escape", "close, else cancel; again: kill", Place.ANYWHERE),
+    Action("app.interrupt", "ctrl+c", "app.interrupt", "copy, else cancel, else clear, else twice to quit", Place.ANYWHERE),
+    Action("run.previous", "alt+up", "app.run(-1)", "previous run", Place.ANYWHERE),
+    Action("run.next", "alt+down", "app.run(1)", "next run", Place.ANYWHERE),
+    Action("app.quit", "ctrl+d", "app.end_of_file", "quit when the prompt is empty", Place.ANYWHERE, yields=True),
+    Action("app.leave", "", "app.leave", "end; the resume line is printed", Place.ANYWHERE, "/quit"),
+    Action("prompt.send", "enter", "send", "send", Place.PROMPT),
+    Action("prompt.newline", "ctrl+j,shift+enter,alt+enter", "newline", "new line", Place.PROMPT),
+    Action("chat.page_up", "pageup", "app.scroll(-1, 'chat')", "scroll Chat up", Place.PROMPT),
+    Action("chat.page_down", "pagedown", "app.scroll(1, 'chat')", "scroll Chat down", Place.PROMPT),
+    Action("layers.page_up", "shift+pageup", "app.scroll(-1, 'raw', 'model')", "scroll both layers up", Place.PROMPT),
+    Action("layers.page_down", "shift+pagedown", "app.scroll(1, 'raw', 'model')", "scroll both layers down", Place.PROMPT),
+    Action("chat.expand", "enter", "choose", "expand the chosen run", Place.CHAT),
+    Action("raw.jump", "g,enter", "jump", "to this line in Layer 2", Place.RAW),
+    Action("raw.left", "left", "aside(-1)", "to the left", Place.RAW),
+    Action("raw.right", "right", "aside(1)", "to the right", Place.RAW),
+    Action("model.jump", "g,enter", "jump", "to this line in Layer 1", Place.MODEL),
+    Action("cancel.press", "enter,space", "press", "cancel", Place.BUTTON),
+    Action("app.theme", "", "app.theme", "another theme; alone: which there are", Place.ANYWHERE, "/theme", "[NAME]"),
+)
+WORDS = {action.word: action for action in ACTIONS if action.word}
+
+
+def bindings(place: Place) -> list[BindingType]:
+    """Textual's bindings for the widget of a place; those of ANYWHERE go before what a widget binds."""
+    first = place is Place.ANYWHERE
+    return [
+        Binding(action.keys, action.does, action.title, id=action.id, show=False, priority=first and not action.yields)
+        for action in ACTIONS
+        if action.place is place and action.keys
+    ]

@@ -1,0 +1,279 @@
+"""The screen as such: builds it, draws what the agent tells, cancels, ends.
+
+In: an agent, options. Out: the exit status (0, or 128+N after a signal). Talks to nothing but the agent. What the keys of
+panes, prompt and choices ask for stands in the classes built on this one.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.driver import Driver
+from textual.filter import LineFilter
+
+from agentclip.events import Event, Severity
+from agentclip.ui.actions import Place, bindings
+from agentclip.ui.agent_api import AgentApi
+from agentclip.ui.bars import CancelButton
+from agentclip.ui.board import AgentView, Board
+from agentclip.ui.foreign import ForeignFilter
+from agentclip.ui.format import plural
+from agentclip.ui.layout import PaneName
+from agentclip.ui.options import ScreenOptions
+from agentclip.ui.rawpane import RawPane
+from agentclip.ui.session_state import Phase, SessionState
+from agentclip.ui.terminal import EndingSignals, HungUp, TerminalDriver
+from agentclip.ui.themes import Ink, Themes
+
+FRAME_S = 0.05
+"""Events are drawn at most this often."""
+MAX_SHARE = 4
+"""A frame that took long is followed by a pause of this many times its length."""
+QUIT_WINDOW_S = 2.0
+
+
+class ScreenApp(App[int], inherit_bindings=False):
+    """The screen without what its keys ask for, but for cancelling and ending."""
+
+    CSS_PATH = "screen.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = "#prompt"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Place.ANYWHERE)
+
+    def __init__(self, agent: AgentApi, options: ScreenOptions) -> None:
+        """Load the themes. Raises ConfigError when there is none."""
+        self.themes = Themes.load()
+        self._guard = ForeignFilter()
+        self._signals = EndingSignals(self._signalled)
+        super().__init__()
+        self.agent = agent
+        self.options = options
+        self.animation_level = "none"
+        for theme in self.themes.by_name.values():
+            self.register_theme(theme.textual())
+        chosen = self.themes.pick(options.theme)
+        self.theme = chosen.name
+        self.state = SessionState()
+        self.board = Board(self.state, Ink(chosen), options.limits, agent.unqueue)
+        self._frame_planned = False
+        self._frame_cost_s = 0.0
+        self._killing = False
+        self._ended = False
+        self._quit_until_s = 0.0
+        """Until then Ctrl+C quits."""
+
+    # Building
+
+    def get_driver_class(self) -> type[Driver]:
+        """Our own driver on real terminals."""
+        return TerminalDriver
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's, then the last guard against acting characters."""
+        return [*super().get_line_filters(), self._guard]
+
+    def compose(self) -> ComposeResult:
+        """Everything there ever is; what fits is displayed."""
+        board = self.board
+        with Container(id="top"):
+            yield board.status
+            yield board.cancel
+        yield board.tabs
+        with Container(id="body"):
+            yield board.chat
+            with Container(id="right"):
+                yield board.head
+                yield board.raw
+                yield board.model
+        yield board.queue
+        yield board.prompt
+        yield board.hints
+        yield board.small
+
+    def on_mount(self) -> None:
+        """Rebuild what happened before, then listen."""
+        self._ticker = self.set_interval(1.0, self._tick, pause=True)
+        if not self.is_headless:
+            self._signals.install()
+        self._replay()
+        self.agent.subscribe(self._heard)
+        self.run_worker(self.agent.serve(), name="agent", exit_on_error=True)
+        self.lay_out_now()
+        self.call_after_refresh(self._settled)
+
+    def _replay(self) -> None:
+        now_s = self.options.clock()
+        for recorded in self.agent.history():
+            self.state.apply(recorded.event, now_s)
+        self.state.take_changed()
+        if self.options.first_screen and not self.state.items:
+            self.state.tell("\n".join(self.options.first_screen))
+        for complaint in self.themes.complaints(self.options.theme):
+            self.state.say(complaint, Severity.ERROR)
+        self.board.prompt.history_lines = list(self.state.prompts)
+
+    def _settled(self) -> None:
+        self.draw_now()
+        if not self.is_headless:
+            # What is alive now stays: the collector never walks through it again.
+            gc.collect()
+            gc.freeze()
+
+    # Events and frames
+
+    def _heard(self, event: Event) -> None:
+        self.state.apply(event, self.options.clock())
+        self.plan_frame()
+
+    @property
+    def quiet(self) -> bool:
+        """Whether everything that is known is drawn."""
+        run = self.board.run
+        return not self._frame_planned and (run is None or run.rows.complete)
+
+    @on(RawPane.Advanced)
+    def plan_frame(self) -> None:
+        """Draw soon; many events make one frame."""
+        if not self._frame_planned and self.is_running:
+            self._frame_planned = True
+            # Events come from contexts that know no app, where a Textual timer never fires: start it from a message.
+            self.call_later(self._time_frame)
+
+    def _time_frame(self) -> None:
+        self.set_timer(max(FRAME_S, MAX_SHARE * self._frame_cost_s), self.draw_now)
+
+    def draw_now(self) -> None:
+        """One frame."""
+        self._frame_planned = False
+        began = time.perf_counter()
+        busy = self.agent.running or self.agent.stopping
+        self._killing = self._killing and self.agent.stopping
+        if busy:
+            self._ticker.resume()
+        else:
+            self._ticker.pause()
+        view = AgentView.of(self.agent, self.options.sandbox_label, killing=self._killing)
+        self.board.draw(view, self.options.clock())
+        self._frame_cost_s = time.perf_counter() - began
+        if busy and self.state.phase is Phase.IDLE:
+            self.plan_frame()
+
+    def _tick(self) -> None:
+        self.state.tick(self.options.clock())
+        self.plan_frame()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another size of the terminal."""
+        self.lay_out_now((event.size.width, event.size.height))
+
+    def lay_out_now(self, size: tuple[int, int] | None = None) -> None:
+        """Arrange the widgets for a size in cells, that of the terminal when None."""
+        board = self.board
+        board.lay_out(size or (self.size.width, self.size.height), self.query_one("#right"))
+        if not board.arrangement.too_small and (self.focused is None or not self.focused.display):
+            board.prompt.focus()
+        self.call_after_refresh(self.draw_now)
+
+    def on_hung_up(self, _message: HungUp) -> None:
+        """The terminal is gone."""
+        self.end(129)
+
+    # Keys
+
+    def action_escape(self) -> None:
+        """Close what lies on top, else cancel. Never clears text."""
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        else:
+            self.action_cancel()
+
+    @on(CancelButton.Pressed)
+    def action_cancel(self) -> None:
+        """First the ladder; while it is going on: KILL."""
+        if self.agent.stopping:
+            self._killing = True
+        self.agent.cancel()
+        self.draw_now()
+
+    def action_interrupt(self) -> None:
+        """Ctrl+C: what it does is always the first of these that is possible."""
+        prompt = self.board.prompt
+        selected = prompt.selected_text or self.screen.get_selected_text()
+        if selected:
+            self.copy_to_clipboard(selected)
+            self.screen.clear_selection()
+            self.say(f"copied {plural(len(selected), 'character')} through the terminal (OSC 52)")
+        elif self.agent.running or self.agent.stopping:
+            self.action_cancel()
+        elif prompt.put_away():
+            self.say("cleared; Up brings the text back")
+        elif self.options.clock() < self._quit_until_s:
+            self.end(0)
+        else:
+            self._quit_until_s = self.options.clock() + QUIT_WINDOW_S
+            self.say("Ctrl+C again to quit")
+
+    def action_end_of_file(self) -> None:
+        """Ctrl+D."""
+        if not self.board.prompt.text:
+            self.end(0)
+
+    def action_leave(self) -> None:
+        """Whatever stands in the prompt."""
+        self.end(0)
+
+    # For what is built on this
+
+    def pin(self, number: int | None) -> None:
+        """Both panes stay at a run; None: they follow the newest."""
+        self.board.pinned = number
+        self.board.chat.choose(number)
+        self.draw_now()
+
+    def bring(self, name: PaneName) -> None:
+        """Bring a pane into view where panes take turns."""
+        if name not in self.board.arrangement.panes:
+            self.board.show(name)
+            self.lay_out_now()
+
+    def say(self, text: str) -> None:
+        """One line in place of the hints, for a while."""
+        self.board.hint = text
+        self.set_timer(QUIT_WINDOW_S, self._unsay)
+        self.draw_now()
+
+    def _unsay(self) -> None:
+        self.board.hint = ""
+        self.plan_frame()
+
+    # The end
+
+    def _signalled(self, number: int) -> None:
+        """On another thread: only wake the loop."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self.end, 128 + number)
+
+    def end(self, status: int) -> None:
+        """Close the agent, then the screen with this exit status."""
+        if not self._ended:
+            self._ended = True
+            self.say("ending…")
+            self.run_worker(self._end(status), name="end", exit_on_error=True)
+
+    async def _end(self, status: int) -> None:
+        await self.agent.close()
+        self.exit(status)
+
+    async def on_unmount(self) -> None:
+        """However it ends: nothing is left running, the signals are as they were."""
+        if not self._ended:
+            self._ended = True
+            await self.agent.close()
+        self._signals.remove()
