@@ -64,9 +64,18 @@ class PtySession:
             data = os.read(self.master, 1 << 16)
         except OSError:
             return False
+        self.take(data)
+        return bool(data)
+
+    def take(self, data: bytes) -> None:
+        """What the program sent: kept, and drawn by the emulator."""
         self.sent += data
         self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
-        return bool(data)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Another size of the terminal."""
+        self.screen.resize(rows, columns)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     @property
     def text(self) -> str:
