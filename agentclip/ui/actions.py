@@ -22,6 +22,7 @@ class Place(StrEnum):
     RAW = "In Layer 1"
     MODEL = "In Layer 2"
     BUTTON = "On the Cancel button"
+    LIST = "In a list to choose from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ ACTIONS = (
     Action("app.interrupt", "ctrl+c", "app.interrupt", "copy, else cancel, else clear, else twice to quit", Place.ANYWHERE),
     Action("run.previous", "alt+up", "app.run(-1)", "previous run", Place.ANYWHERE),
     Action("run.next", "alt+down", "app.run(1)", "next run", Place.ANYWHERE),
+    Action("find.open", "ctrl+f", "app.find", "find in the pane", Place.ANYWHERE, "/find", "[WORDS]"),
     Action("app.quit", "ctrl+d", "app.end_of_file", "quit when the prompt is empty", Place.ANYWHERE, yields=True),
     Action("app.leave", "", "app.leave", "end; the resume line is printed", Place.ANYWHERE, "/quit"),
     Action("prompt.send", "enter", "send", "send", Place.PROMPT),
@@ -62,12 +64,22 @@ ACTIONS = (
     Action("chat.page_down", "pagedown", "app.scroll(1, 'chat')", "scroll Chat down", Place.PROMPT),
     Action("layers.page_up", "shift+pageup", "app.scroll(-1, 'raw', 'model')", "scroll both layers up", Place.PROMPT),
     Action("layers.page_down", "shift+pagedown", "app.scroll(1, 'raw', 'model')", "scroll both layers down", Place.PROMPT),
+    Action("find.here", "slash", "app.find_here", "find", Place.PANE),
+    Action("find.next", "n", "app.find_next(1)", "next place with the words", Place.PANE),
+    Action("find.previous", "N", "app.find_next(-1)", "the place before", Place.PANE),
     Action("chat.expand", "enter", "choose", "expand the chosen run", Place.CHAT),
     Action("raw.jump", "g,enter", "jump", "to this line in Layer 2", Place.RAW),
     Action("raw.left", "left", "aside(-1)", "to the left", Place.RAW),
     Action("raw.right", "right", "aside(1)", "to the right", Place.RAW),
     Action("model.jump", "g,enter", "jump", "to this line in Layer 1", Place.MODEL),
     Action("cancel.press", "enter,space", "press", "cancel", Place.BUTTON),
+    Action("list.choose", "enter", "screen.choose", "choose", Place.LIST),
+    Action("list.up", "up", "screen.move(-1)", "up", Place.LIST),
+    Action("list.down", "down", "screen.move(1)", "down", Place.LIST),
+    Action("list.page_up", "pageup", "screen.page(-1)", "a page up", Place.LIST),
+    Action("list.page_down", "pagedown", "screen.page(1)", "a page down", Place.LIST),
+    Action("list.first", "home", "screen.end(-1)", "to the first", Place.LIST),
+    Action("list.last", "end", "screen.end(1)", "to the last", Place.LIST),
     Action("app.theme", "", "app.theme", "another theme; alone: which there are", Place.ANYWHERE, "/theme", "[NAME]"),
 )
 WORDS = {action.word: action for action in ACTIONS if action.word}

@@ -92,6 +92,7 @@ class ScreenApp(App[int], inherit_bindings=False):
                 yield board.head
                 yield board.raw
                 yield board.model
+        yield board.find
         yield board.queue
         yield board.prompt
         yield board.hints
@@ -190,8 +191,8 @@ class ScreenApp(App[int], inherit_bindings=False):
     def action_escape(self) -> None:
         """Close what lies on top, else cancel. Never clears text."""
         if len(self.screen_stack) > 1:
-            self.pop_screen()
-        else:
+            self.screen.dismiss(None)
+        elif not self.close_open():
             self.action_cancel()
 
     @on(CancelButton.Pressed)
@@ -207,9 +208,8 @@ class ScreenApp(App[int], inherit_bindings=False):
         prompt = self.board.prompt
         selected = prompt.selected_text or self.screen.get_selected_text()
         if selected:
-            self.copy_to_clipboard(selected)
+            self.copy_out(selected)
             self.screen.clear_selection()
-            self.say(f"copied {plural(len(selected), 'character')} through the terminal (OSC 52)")
         elif self.agent.running or self.agent.stopping:
             self.action_cancel()
         elif prompt.put_away():
@@ -230,6 +230,17 @@ class ScreenApp(App[int], inherit_bindings=False):
         self.end(0)
 
     # For what is built on this
+
+    def close_open(self) -> bool:
+        """Close what is open without being a screen of its own; False when nothing is."""
+        return False
+
+    def copy_out(self, text: str, what: str = "") -> None:
+        """To the clipboard, and say so; `what` it is, when the person cannot see that."""
+        text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be sent
+        self.copy_to_clipboard(text)
+        name = f"{what}, " if what else ""
+        self.say(f"copied {name}{plural(len(text), 'character')} through the terminal (OSC 52)")
 
     def pin(self, number: int | None) -> None:
         """Both panes stay at a run; None: they follow the newest."""
