@@ -5,45 +5,30 @@ from __future__ import annotations
 import os
 import sys
 
+from typing_extensions import override
+
+from agentclip.descriptor import DescriptorFile
+
 _ASCII = str.maketrans({"│": "|", "…": "...", "·": "-", "→": "->", "⏎": "\\n"})
 
 
-class Tty:
+class Tty(DescriptorFile):
     """Standard output, unbuffered. A text file as far as prompt_toolkit needs one."""
 
     def __init__(self) -> None:
-        self.encoding = sys.stdout.encoding or "utf-8"
+        super().__init__(sys.stdout.fileno(), sys.stdout.encoding or "utf-8")
         self._simple = not self.encoding.lower().replace("-", "").startswith("utf")
-        self._descriptor = sys.stdout.fileno()
-        self._gone = False
 
+    @override
     def write(self, text: str) -> int:
         """All of it, or nothing when the terminal is gone."""
-        if self._simple:
-            text = text.translate(_ASCII)
-        data = memoryview(text.encode(self.encoding, "replace"))
-        while data and not self._gone:
-            try:
-                data = data[os.write(self._descriptor, data) :]
-            except OSError:
-                self._gone = True
+        super().write(text.translate(_ASCII) if self._simple else text)
         return len(text)
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
-
-    def fileno(self) -> int:
-        """Of standard output."""
-        return self._descriptor
-
-    def isatty(self) -> bool:
-        """Whether it is a terminal."""
-        return os.isatty(self._descriptor)
 
     def size(self) -> tuple[int, int]:
         """Columns and rows; 80 and 24 where nobody says so."""
         try:
-            found = os.get_terminal_size(self._descriptor)
+            found = os.get_terminal_size(self.fileno())
         except OSError:
             return 80, 24
         return found.columns or 80, found.lines or 24

@@ -26,6 +26,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from agentclip.descriptor import DescriptorFile
 from agentclip.ui.intake import Intake, Pasted
 
 READ = 64 * 1024
@@ -48,36 +49,13 @@ class HungUp(Message):
     """The terminal is gone."""
 
 
-class _Output:
-    """The terminal as a text file; once it is gone, writing does nothing."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._gone = False
-
-    def write(self, text: str) -> int:
-        data = memoryview(text.encode("utf-8", "replace"))
-        while data and not self._gone:
-            try:
-                data = data[os.write(self._descriptor, data) :]
-            except OSError:
-                self._gone = True
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-
 class TerminalDriver(LinuxDriver):
     """Textual's driver for Unix terminals, hardened."""
 
     def __init__(self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._terminal = os.dup(2)
-        self._file = cast("Any", _Output(self._terminal))
+        self._file = cast("Any", DescriptorFile(self._terminal))
         self._aside: IO[bytes] | None = None
 
     def start_application_mode(self) -> None:
