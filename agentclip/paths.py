@@ -15,6 +15,11 @@ def config_file() -> Path:
     return platformdirs.user_config_path(APPLICATION) / "config.toml"
 
 
+def keymap_file() -> Path:
+    """The user's own keys of the screen, `$XDG_CONFIG_HOME/agentclip/keymap.toml`."""
+    return platformdirs.user_config_path(APPLICATION) / "keymap.toml"
+
+
 def project_config_file(cwd: Path) -> Path:
     """The configuration that a project folder brings, `.agentclip/config.toml`."""
     return cwd / ".agentclip" / "config.toml"

@@ -23,6 +23,7 @@ class Place(StrEnum):
     MODEL = "In Layer 2"
     BUTTON = "On the Cancel button"
     LIST = "In a list to choose from"
+    SESSIONS = "In the list of sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Action:
 
 ACTIONS = (
     Action("app.help", "f1", "app.help", "help", Place.ANYWHERE, "/help"),
+    Action("app.palette", "ctrl+p,f9", "app.palette", "everything there is to do, to choose from", Place.ANYWHERE, "/palette"),
     Action("layers.split", "f2", "app.split", "both layers, Layer 1, Layer 2, none", Place.ANYWHERE, "/layers"),
     Action("pane.next", "f6", "app.next_pane", "next pane", Place.ANYWHERE),
     Action("run.cancel", "f8", "app.cancel", "cancel; again: kill", Place.ANYWHERE, "/cancel"),
@@ -83,6 +85,8 @@ ACTIONS = (
     Action("app.theme", "", "app.theme", "another theme; alone: which there are", Place.ANYWHERE, "/theme", "[NAME]"),
 )
 WORDS = {action.word: action for action in ACTIONS if action.word}
+OVER_LISTS = frozenset({"app.help", "app.cancel", "app.escape", "app.interrupt"})
+"""What actions of ANYWHERE do also while a list or a question lies over the screen; the others wait until it is closed."""
 
 
 def bindings(place: Place) -> list[BindingType]:

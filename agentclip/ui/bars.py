@@ -98,6 +98,9 @@ class CancelButton(Bar, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(Place.BUTTON)
 
+    key = "Esc"
+    """Said on it."""
+
     class Pressed(Message):
         """Enter, blank or the mouse."""
 
@@ -106,16 +109,19 @@ class CancelButton(Bar, can_focus=True):
         if killing:
             text, color = "[ Killing…     ]", "exit-fail"
         elif stopping:
-            text, color = "[ Stopping Esc ]", "stopping"
-        elif busy:
-            text, color = "[ Cancel   Esc ]", "running"
+            text, color = self._button("Stopping"), "stopping"
         else:
-            text, color = "[ Cancel   Esc ]", "muted"
+            text, color = self._button("Cancel"), "running" if busy else "muted"
         width = self.size.width
         style = self.ink[color] + (BOLD if busy or stopping else Style())
         if self.has_focus:
             style += Style(reverse=True)
         self.show([[Segment(" " * max(0, width - cell_len(text))), Segment(text, style)]])
+
+    def _button(self, word: str) -> str:
+        """Always as wide, whatever the key is called."""
+        room = 12 - len(word)
+        return f"[ {word}{self.key[: room - 1]:>{room}} ]"
 
     def action_press(self) -> None:
         """Enter or blank."""

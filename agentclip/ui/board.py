@@ -14,7 +14,9 @@ from textual.widget import Widget
 from agentclip.results import Limits
 from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.bars import Bar, CancelButton, RunHead, Status, StatusLine, Tabs, TextLine
+from agentclip.ui.find_bar import FindBar
 from agentclip.ui.format import clock, plural, spending
+from agentclip.ui.keymap import KeyMap, hints
 from agentclip.ui.layout import LABELS, Arrangement, PaneName, Split, arrange
 from agentclip.ui.modelpane import ModelPane
 from agentclip.ui.pane import Pane
@@ -24,8 +26,6 @@ from agentclip.ui.runs import Run
 from agentclip.ui.session_state import Phase, SessionState
 from agentclip.ui.themes import Ink
 from agentclip.ui.transcript import Transcript
-
-HINTS = "Enter send · ^J line · ! shell · / commands · F2 layers · F6 pane · F1 help"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,7 @@ class Board:
         self.cancel = CancelButton(ink, "cancel")
         self.head = RunHead(ink, "head")
         self.tabs = Tabs(ink, "tabs")
+        self.find = FindBar(ink)
         self.queue = TextLine(ink, "queue")
         self.hints = TextLine(ink, "hints")
         self.small = TextLine(ink, "small")
@@ -82,6 +83,7 @@ class Board:
         """Number of the run both panes stay at; None to follow the newest."""
         self.hint = ""
         """Said instead of the usual hints; empty for those."""
+        self._hints = hints(KeyMap())
 
     @property
     def panes(self) -> dict[PaneName, Pane]:
@@ -93,9 +95,24 @@ class Board:
         """The run both panes show."""
         return self._state.runs[self.pinned] if self.pinned is not None else self._state.newest
 
+    def use_keys(self, keymap: KeyMap) -> None:
+        """The person's keys, in what is said of them too."""
+        self._hints = hints(keymap)
+        self.cancel.key = keymap.named("run.escape", first=True) or keymap.named("run.cancel", first=True)
+        self.prompt.use_keys(keymap)
+
     def restyle(self, ink: Ink) -> None:
         """Another theme."""
-        bars: tuple[Bar, ...] = (self.status, self.cancel, self.head, self.tabs, self.queue, self.hints, self.small)
+        bars: tuple[Bar, ...] = (
+            self.status,
+            self.cancel,
+            self.head,
+            self.tabs,
+            self.queue,
+            self.hints,
+            self.small,
+            self.find.said,
+        )
         for bar in bars:
             bar.restyle(ink)
         for pane in self.panes.values():
@@ -111,6 +128,7 @@ class Board:
         self.head.display = found.right
         self.tabs.display = bool(found.tabs)
         self.small.display = found.too_small
+        self.find.display = self.find.opened and not found.too_small
         self.prompt.display = self.status.display = self.cancel.display = not found.too_small
         self.prompt.set_class(not found.low, "-framed")
         self.hints.display = not found.low and not found.too_small
@@ -159,7 +177,7 @@ class Board:
             self.queue.tell(
                 f"{len(agent.queue)} queued: " + " · ".join(f'"{entry}"' for entry in agent.queue) + "  (Up edits the last)"
             )
-        self.hints.tell(self.hint or HINTS, "not-sent" if self.hint else "muted")
+        self.hints.tell(self.hint or self._hints, "not-sent" if self.hint else "muted")
         self.small.tell("terminal too small")
 
     def _said(self, agent: AgentView, now_s: float) -> str:

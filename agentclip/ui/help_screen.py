@@ -14,8 +14,8 @@ from textual.widgets import Static
 
 from agentclip.agent.words import WORDS
 from agentclip.ui.actions import ACTIONS, Place
+from agentclip.ui.keymap import KeyMap, key_names
 
-_KEYS = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "ctrl": "Ctrl", "alt": "Alt", "shift": "Shift"}
 OTHER = (("!LINE", "run a line yourself, through both layers, without the model"),)
 SIGNS = (
     ("=", "a raw line the model reads as it is"),
@@ -25,23 +25,15 @@ SIGNS = (
 )
 
 
-def key_names(keys: str) -> str:
-    """Textual's names of keys as a person writes them: `Ctrl+J, Shift+Enter`."""
-    return ", ".join(_key_name(key) for key in keys.split(",") if key)
-
-
-def _key_name(key: str) -> str:
-    *modifiers, last = key.split("+")
-    if len(last) > 1 or modifiers:
-        last = _KEYS.get(last, last.capitalize())
-    return "+".join([*(_KEYS[each] for each in modifiers), last])
-
-
-def help_text() -> str:
-    """Keys by place, words and signs as lines."""
+def help_text(keymap: KeyMap, first: Sequence[Place] = ()) -> str:
+    """Keys by place, those of `first` before the others; words and signs as lines."""
+    places = dict.fromkeys((*first, *Place))
     parts: list[tuple[str, Sequence[tuple[str, str]]]] = [
-        (str(place), [(key_names(each.keys), each.title) for each in ACTIONS if each.place is place and each.keys])
-        for place in Place
+        (
+            str(place),
+            [(key_names(keymap.keys(each)), each.title) for each in ACTIONS if each.place is place and keymap.keys(each)],
+        )
+        for place in places
     ]
     words = [(each.word, each.operands, each.title) for each in ACTIONS if each.word]
     commands = [(f"{word} {operands}".rstrip(), what) for word, operands, what in (*words, *WORDS)]

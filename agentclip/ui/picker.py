@@ -28,6 +28,7 @@ from agentclip.errors import AgentclipError
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.foreign import one_line, visible
 from agentclip.ui.format import plural
+from agentclip.ui.keymap import rebind
 from agentclip.ui.picker_rows import PickerRows, Row
 
 __all__ = ["Ask", "Confirm", "Look", "Picker", "Row"]
@@ -62,6 +63,10 @@ class FilterBox(Input):
         self.cursor_blink = False
         own = BindingsMap([each for part in dict.fromkeys((Place.LIST, place)) for each in bindings(part)])
         self._bindings.key_to_bindings.update(own.key_to_bindings)
+
+    def on_mount(self) -> None:
+        """The person's keys."""
+        rebind(self._bindings, self.app)
 
     async def _on_key(self, event: events.Key) -> None:
         found = self._bindings.key_to_bindings.get(event.key, ())

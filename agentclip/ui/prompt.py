@@ -14,14 +14,16 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
-from agentclip.ui.actions import Place, bindings
+from agentclip.ui.actions import ACTIONS, Place, bindings
 from agentclip.ui.foreign import visible
 from agentclip.ui.format import plural
+from agentclip.ui.keymap import KeyMap
 
 FOLD_LINES = 15
 """A paste of more lines becomes one token."""
 FOLD_CHARACTERS = 4000
 TORN_PASTE_S = 1.0
+QUIT = next(action for action in ACTIONS if action.id == "app.quit")
 
 
 class Prompt(TextArea):
@@ -52,6 +54,12 @@ class Prompt(TextArea):
         self._pasted_s = 0.0
         """When the last token was made."""
         self._torn = ""
+        self._quit_keys = tuple(QUIT.keys.split(","))
+
+    def use_keys(self, keymap: KeyMap) -> None:
+        """The person's keys instead of the usual ones."""
+        self._bindings.apply_keymap(keymap.textual())
+        self._quit_keys = tuple(keymap.keys(QUIT).split(","))
 
     def load(self, text: str) -> None:
         """Put a text into the box, the cursor behind it."""
@@ -121,7 +129,7 @@ class Prompt(TextArea):
         """Bindings act here and now: bubbling up to the app, they would overtake or be overtaken by the keys around them."""
         bindings = self._bindings.key_to_bindings.get(event.key, ())
         action = bindings[0].action if bindings else ""
-        if event.key == "ctrl+d" and not self.text:
+        if event.key in self._quit_keys and not self.text:
             action = "app.end_of_file"
         if action:
             event.stop()

@@ -18,6 +18,7 @@ from textual.containers import Container
 from textual.driver import Driver
 from textual.filter import LineFilter
 
+from agentclip import paths
 from agentclip.events import Event, Severity
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.agent_api import AgentApi
@@ -25,6 +26,7 @@ from agentclip.ui.bars import CancelButton
 from agentclip.ui.board import AgentView, Board
 from agentclip.ui.foreign import ForeignFilter
 from agentclip.ui.format import plural
+from agentclip.ui.keymap import KeyMap
 from agentclip.ui.layout import PaneName
 from agentclip.ui.options import ScreenOptions
 from agentclip.ui.rawpane import RawPane
@@ -50,6 +52,7 @@ class ScreenApp(App[int], inherit_bindings=False):
     def __init__(self, agent: AgentApi, options: ScreenOptions) -> None:
         """Load the themes. Raises ConfigError when there is none."""
         self.themes = Themes.load()
+        self.keymap = KeyMap.load(paths.keymap_file())
         self._guard = ForeignFilter()
         self._signals = EndingSignals(self._signalled)
         super().__init__()
@@ -101,6 +104,8 @@ class ScreenApp(App[int], inherit_bindings=False):
     def on_mount(self) -> None:
         """Rebuild what happened before, then listen."""
         self._ticker = self.set_interval(1.0, self._tick, pause=True)
+        self.set_keymap(self.keymap.textual())
+        self.board.use_keys(self.keymap)
         if not self.is_headless:
             self._signals.install()
         self._replay()
@@ -116,7 +121,7 @@ class ScreenApp(App[int], inherit_bindings=False):
         self.state.take_changed()
         if self.options.first_screen and not self.state.items:
             self.state.tell("\n".join(self.options.first_screen))
-        for complaint in self.themes.complaints(self.options.theme):
+        for complaint in (*self.themes.complaints(self.options.theme), *self.keymap.complaints):
             self.state.say(complaint, Severity.ERROR)
         self.board.prompt.history_lines = list(self.state.prompts)
 
