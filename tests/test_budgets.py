@@ -16,10 +16,13 @@ DEFERRED_IMPORTS = {
     "__main__.py": {"agentclip"},  # the command line, after the process may have been replaced
     "model/worker.py": {"agentclip.model.litellm_route"},  # 5 s, for the providers that need it
     "keys.py": {"tomllib"},  # only when the configuration names a key's variable: this file is loaded twice
+    "cli/__init__.py": {"agentclip.cli.document", "agentclip.cli.output"},  # only a refusal needs words for it
+    "cli/chat.py": {"agentclip.cli.begin", "agentclip.cli.talk"},  # a new session paints before anything else is loaded
     "cli/run.py": {"agentclip.cli"},  # the whole program, while the provider's process starts
     "commands/plugins.py": {"importlib.metadata"},  # 10 ms: only who has plug-ins pays
     "cli/lines.py": {"agentclip.line.session"},  # prompt_toolkit costs 0.1 s: only the line mode pays
     "cli/screen.py": {"agentclip.ui.app"},  # textual costs 0.3 s: only the screen pays
+    "ui/markdown.py": {"markdown_it", "markdown_it.tree", "pygments.lexers", "pygments.util"},  # 25 ms before the first picture
     "present/encoding.py": {"chardet"},  # 40 ms of tables, for the rare output that nobody declared
 }
 """Imports inside functions, each with its reason."""

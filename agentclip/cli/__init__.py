@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 import click
 
 from agentclip import __version__, paths
-from agentclip.cli.document import refusal
-from agentclip.cli.output import say_json
 from agentclip.errors import AgentclipError, ErrorCode, one_line
 
 COMMANDS = {
@@ -92,6 +90,9 @@ def main(argv: Sequence[str] | None = None, keys: Mapping[str, str] | None = Non
 
 def _refused(error: AgentclipError, arguments: Sequence[str], usage: click.ClickException | None = None) -> int:
     """Say why nothing ran: to a person, or with `--json` as the one document."""
+    from agentclip.cli.document import refusal  # noqa: PLC0415  registered deferred import
+    from agentclip.cli.output import say_json  # noqa: PLC0415  registered deferred import
+
     if "--stream-json" in arguments:
         say_json({"type": "result", **refusal(error)})
     elif "--json" in arguments:

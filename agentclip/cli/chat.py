@@ -1,25 +1,14 @@
-"""`agentclip [PROMPT]`: the full-screen chat, or line by line."""
+"""`agentclip [PROMPT]`: the full-screen chat, or line by line. Imports next to nothing: the first picture waits for it."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
-from pathlib import Path
 
 import click
 
-from agentclip import paths, runtime
-from agentclip.cli import demo
-from agentclip.cli.lines import converse, needs_lines
 from agentclip.cli.options import environment_with_keys, model_options, settings_from
-from agentclip.cli.screen import Opening, is_screen, show
-from agentclip.cli.sessions import chosen, settle
-from agentclip.errors import SessionError
-from agentclip.model.choose import choose_model, first_screen
-from agentclip.model.unconfigured import UnconfiguredModel
-from agentclip.store.listing import list_sessions
-
-SHOWN_SESSIONS = 20
+from agentclip.cli.terminals import is_screen, needs_lines
+from agentclip.model.providers import usual_model
 
 
 @click.command()
@@ -42,30 +31,11 @@ def command(
     """Full-screen chat; a PROMPT is sent at once."""
     settings = settings_from(model=model, api_base=api_base, provider=provider, theme=theme)
     by_line = by_line or needs_lines()
-    if not by_line and not is_screen():
-        if prompt is None and resume is None and not go_on:
-            return demo.play_as_text()
-        raise click.UsageError("the chat needs a terminal. Use: agentclip run TASK")
-    resume = pick() if resume == "" else resume
-    environ = environment_with_keys()
-    chosen_model = choose_model(settings, environ)
-    first = () if chosen_model else first_screen(environ)
-    talker = chosen_model or UnconfiguredModel()
-    session = runtime.open_session(chosen(resume, go_on=go_on), Path.cwd(), talker.name)
-    settle(session, ask=True)
-    opened = converse if by_line else show
-    return asyncio.run(opened(settings, talker, session, Opening(prompt, first)))
+    new = resume is None and not go_on
+    if not by_line and is_screen() and new and (settings.model or settings.api_base or usual_model(environment_with_keys())):
+        from agentclip.cli.begin import begin  # noqa: PLC0415  registered deferred import
 
+        return asyncio.run(begin(settings, environment_with_keys(), prompt))
+    from agentclip.cli.talk import Wish, talk  # noqa: PLC0415  registered deferred import
 
-def pick() -> str:
-    """Ask which session. Raises SessionError: there is none."""
-    here = str(Path.cwd())
-    found = sorted(list_sessions(paths.sessions_dir()), key=lambda facts: facts.cwd != here)[:SHOWN_SESSIONS]
-    if not found:
-        raise SessionError("there is no saved session yet", hint="Start one with: agentclip")
-    for number, facts in enumerate(found, 1):
-        when = datetime.fromtimestamp(facts.updated_s).astimezone().strftime("%Y-%m-%d %H:%M")
-        place = "here" if facts.cwd == here else facts.cwd
-        click.echo(f"{number:3}  {when}  {facts.title or '(no prompt)'}  ({place})  {facts.id}")
-    number = click.prompt("Session", type=click.IntRange(1, len(found)), default=1)
-    return found[number - 1].id
+    return talk(settings, Wish(prompt, resume, go_on=go_on, by_line=by_line))

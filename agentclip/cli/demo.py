@@ -11,7 +11,8 @@ import click
 from agentclip import runtime
 from agentclip.cli.options import settings_from
 from agentclip.cli.output import log_to_file, say
-from agentclip.cli.screen import Opening, is_screen, show
+from agentclip.cli.screen import Opening, show
+from agentclip.cli.terminals import is_screen
 from agentclip.config import Settings
 from agentclip.events import AssistantReplied, CommandFinished, Event, TurnEnd, TurnFinished
 from agentclip.model.base import Model

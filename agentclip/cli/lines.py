@@ -1,31 +1,22 @@
-"""Opening the line mode and closing it again, and who gets it."""
+"""Opening the line mode and closing it again."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 
 from agentclip import runtime
 from agentclip.cli.execute import name_survivors
-from agentclip.cli.options import light_model
+from agentclip.cli.options import environment_with_keys
 from agentclip.cli.output import log_to_file
 from agentclip.cli.screen import Opening
+from agentclip.cli.terminals import is_interactive
 from agentclip.config import Settings
 from agentclip.line.output import Tty
 from agentclip.line.terminals import is_plain
 from agentclip.model.base import Model
+from agentclip.model.choose import choose_light_model
 from agentclip.store.session import Session
-
-
-def is_interactive() -> bool:
-    """Whether a person sits at both ends."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def needs_lines() -> bool:
-    """Whether a person sits at a terminal that cannot show the screen."""
-    return is_interactive() and is_plain(os.environ)
 
 
 async def converse(settings: Settings, model: Model, session: Session, opening: Opening) -> int:
@@ -34,7 +25,7 @@ async def converse(settings: Settings, model: Model, session: Session, opening: 
     # Imported here: nothing else pays for the line editor, and this mode never for the screen.
     from agentclip.line.session import LineOptions, LineSession  # noqa: PLC0415  registered deferred import
 
-    async with runtime.conversation(settings, model, session, light_model(settings)) as talk:
+    async with runtime.conversation(settings, model, session, choose_light_model(settings, environment_with_keys())) as talk:
         options = LineOptions(
             plain=not is_interactive() or is_plain(os.environ),
             theme=settings.theme if "screen.theme" in settings.sources else None,

@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 import click
 
 from agentclip import config
-from agentclip.model.base import Model
-from agentclip.model.choose import choose_light_model
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -29,11 +27,6 @@ def model_options(function: _F) -> _F:
 def settings_from(**flags: config.Value) -> config.Settings:
     """Settings with the flags that were typed. Raises ConfigError."""
     return config.load(os.environ, Path.cwd(), {name: value for name, value in flags.items() if value is not None})
-
-
-def light_model(settings: config.Settings) -> Model | None:
-    """The model of `loop.model`; None when there is none configured. Raises ConfigError."""
-    return choose_light_model(settings, environment_with_keys()) if settings.loop_model else None
 
 
 def environment_with_keys() -> Mapping[str, str]:

@@ -1,19 +1,24 @@
-"""Opening the screen and closing it again, for `chat` and `demo`."""
+"""Opening the screen on a session and closing it again, for `chat` and `demo`."""
 
 from __future__ import annotations
 
-import os
-import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
 from agentclip import runtime
 from agentclip.cli.execute import name_survivors
-from agentclip.cli.options import light_model
+from agentclip.cli.options import environment_with_keys
 from agentclip.cli.output import log_to_file
+from agentclip.cli.terminals import forget_the_size
 from agentclip.config import Settings
 from agentclip.model.base import Model
+from agentclip.model.choose import choose_light_model, choose_model
+from agentclip.model.unconfigured import UnconfiguredModel
+from agentclip.runtime import Conversation
 from agentclip.store.session import Session
 
 
@@ -30,23 +35,31 @@ class Opening:
 async def show(settings: Settings, model: Model, session: Session, opening: Opening) -> int:
     """Run the screen until the person quits; print how to come back."""
     log_to_file()
-    for name in ("COLUMNS", "LINES"):  # an exported size is that of another moment; the terminal knows
-        os.environ.pop(name, None)
+    forget_the_size()
     # The screen is imported here: nothing else pays for it.
     from agentclip.ui.app import ChatApp, ScreenOptions  # noqa: PLC0415  registered deferred import
 
-    async with runtime.conversation(settings, model, session, light_model(settings)) as talk:
+    async with runtime.conversation(settings, model, session, choose_light_model(settings, environment_with_keys())) as talk:
         app = ChatApp(talk.agent, ScreenOptions(settings.theme, opening.first_screen or None))
         if opening.prompt:
             talk.agent.submit(opening.prompt)
         status = await app.run_async()
-    name_survivors(talk.survivors)
-    if session.begun:
-        click.echo(f"To come back: agentclip --resume {session.id}")
+    say_goodbye(talk)
     # A screen that crashed returns nothing: its own exit status tells.
     return status if isinstance(status, int) else app.return_code or 0
 
 
-def is_screen() -> bool:
-    """Whether stdin and stdout are a terminal that can show the screen."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+async def new_conversation(settings: Settings, environ: Mapping[str, str], stack: AsyncExitStack) -> Conversation:
+    """A new session of this directory with the configured model, closed with `stack`. Raises AgentclipError."""
+    model = choose_model(settings, environ) or UnconfiguredModel()
+    session = runtime.open_session(None, Path.cwd(), model.name)
+    return await stack.enter_async_context(
+        runtime.conversation(settings, model, session, choose_light_model(settings, environ))
+    )
+
+
+def say_goodbye(talk: Conversation) -> None:
+    """What is left alive, and how to come back."""
+    name_survivors(talk.survivors)
+    if talk.session.begun:
+        click.echo(f"To come back: agentclip --resume {talk.session.id}")

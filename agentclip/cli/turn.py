@@ -19,13 +19,14 @@ import click
 from agentclip import runtime
 from agentclip.cli import expect
 from agentclip.cli.execute import name_survivors, on_signals
-from agentclip.cli.options import light_model
+from agentclip.cli.options import environment_with_keys
 from agentclip.cli.output import say, say_json
 from agentclip.cli.sessions import chosen, settle
 from agentclip.config import Settings
 from agentclip.errors import ErrorCode, category_of
 from agentclip.events import AssistantReplied, CommandFinished, Event, Notice, RetryWaiting, TurnEnd, TurnFinished
 from agentclip.model.base import Model
+from agentclip.model.choose import choose_light_model
 from agentclip.store.codec import encode_event
 
 
@@ -173,7 +174,7 @@ def _safe(text: str) -> str:
 async def _turn(settings: Settings, model: Model, task: Task) -> Outcome:
     session = runtime.open_session(chosen(task.resume, go_on=task.go_on), Path.cwd(), model.name)
     settle(session)
-    async with runtime.conversation(settings, model, session, light_model(settings)) as talk:
+    async with runtime.conversation(settings, model, session, choose_light_model(settings, environment_with_keys())) as talk:
         outcome = Outcome(session.id, task.output)
         for text in session.notices:
             outcome.tell(text)

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from agentclip.errors import ConfigError, ErrorCode
 from agentclip.model.base import Model
-from agentclip.model.protocol import Prices, ProviderSettings, Route
-from agentclip.model.providers import BY_LITELLM, OWN_KEY_VARIABLE, PROVIDERS, Provider, has_key
+from agentclip.model.protocol import Prices, ProviderSettings
+from agentclip.model.providers import BY_LITELLM, OWN_KEY_VARIABLE, PROVIDERS, Provider, Route, has_key
 from agentclip.model.remote import WorkerModel
 from agentclip.model.replay import DEMO, PREFIX, ReplayModel
 from agentclip.model.wire import clean

@@ -14,8 +14,8 @@ from agentclip.config import Settings
 from agentclip.errors import ConfigError
 from agentclip.model.base import Model
 from agentclip.model.catalog import ModelChoice, make_model
-from agentclip.model.protocol import Prices, Route
-from agentclip.model.providers import find_providers
+from agentclip.model.protocol import Prices
+from agentclip.model.providers import Route, find_providers, usual_model
 from agentclip.model.remote import WorkerModel
 
 
@@ -27,7 +27,7 @@ def choose_model(settings: Settings, environ: Mapping[str, str]) -> Model | None
     Raises:
         ConfigError: nobody serves that name, its key is missing, a setting has no such value.
     """
-    name = settings.model or ("default" if settings.api_base else _usual_model(environ))
+    name = settings.model or ("default" if settings.api_base else usual_model(environ))
     if name is None:
         return None
     model = _made(settings, name, environ)
@@ -72,11 +72,6 @@ def first_screen(environ: Mapping[str, str]) -> tuple[str, ...]:
         "What works now: lines that begin with ! run through both layers, for example  !ls -la | head 5",
         "See a recorded session whose commands really run:  agentclip demo",
     )
-
-
-def _usual_model(environ: Mapping[str, str]) -> str | None:
-    found = (looked.provider.example for looked in find_providers(environ) if looked.found and looked.provider.example)
-    return next(found, None)
 
 
 def _one_of(key: str, value: str, allowed: Sequence[str]) -> str:

@@ -11,22 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 import msgspec
 
 from agentclip.errors import ErrorCode
 from agentclip.messages import AssistantMessage, Conversation, Message, ToolMessage, ToolSpec, Usage, UserMessage
 from agentclip.model.base import ModelFacts
-
-
-class Route(StrEnum):
-    """Which code in the worker talks to the endpoint."""
-
-    DIRECT = "direct"
-    """Chat completions over httpx: starts in a tenth of a second."""
-    LITELLM = "litellm"
-    """Any provider; loading it takes seconds."""
+from agentclip.model.providers import Route
 
 
 @dataclass(frozen=True, slots=True)

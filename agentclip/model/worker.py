@@ -31,13 +31,13 @@ from agentclip.model.protocol import (
     Listed,
     ProviderSettings,
     Ready,
-    Route,
     Stopped,
     Streamed,
     Window,
     line,
     read_to_worker,
 )
+from agentclip.model.providers import Route
 from agentclip.model.text_protocol import TextProtocol
 from agentclip.model.wire import clean
 from agentclip.undumpable import make_undumpable

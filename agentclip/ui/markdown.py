@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -22,6 +18,12 @@ from agentclip.ui.foreign import expand_tabs, segments, visible
 from agentclip.ui.themes import Ink
 from agentclip.ui.wrap import Row, Span, fold, wrap
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from markdown_it.tree import SyntaxTreeNode
+    from pygments.lexer import Lexer
+
 MAX_MARKDOWN = 200_000
 """Characters; a longer text is shown as it is."""
 MAX_HIGHLIGHT = 60_000
@@ -29,7 +31,6 @@ MAX_HIGHLIGHT = 60_000
 MIN_COLUMN = 3
 MIN_TEXT = 4
 """Cells that indents must leave for text; a text nested deeper is shown as it is."""
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _MAX_LEVEL = 18
 """markdown-it gives up at 20 nested blocks and drops what is inside: such a text is shown as it is."""
 _NONE = Style()
@@ -62,7 +63,7 @@ class MarkdownStream:
         """All rows of the text so far."""
         tail = text[self._end :]
         starts = [
-            token.map[0] for token in _MARKDOWN.parse(tail) if token.level == 0 and token.nesting >= 0 and token.map is not None
+            token.map[0] for token in _parser().parse(tail) if token.level == 0 and token.nesting >= 0 and token.map is not None
         ]
         if len(starts) > 1:
             cut = sum(len(line) for line in tail.split("\n")[: starts[-1]]) + starts[-1]
@@ -82,11 +83,11 @@ class _Renderer:
         """False while the text still grows: long code would be coloured again and again."""
 
     def document(self, text: str) -> list[Row]:
-        tokens = _MARKDOWN.parse(text)
+        tokens = _parser().parse(text)
         if any(token.level > _MAX_LEVEL for token in tokens):
             return plain(text, self._width, self._ink["assistant"])
         self._cramped = False
-        rows = self._blocks(SyntaxTreeNode(tokens).children, self._width)
+        rows = self._blocks(_tree(tokens), self._width)
         return plain(text, self._width, self._ink["assistant"]) if self._cramped else rows
 
     def _blocks(self, nodes: Iterable[SyntaxTreeNode], width: int, *, tight: bool = False) -> list[Row]:
@@ -246,8 +247,25 @@ def _column_widths(cells: list[list[list[Span]]], width: int) -> list[int]:
     return widths
 
 
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    # 20 ms, for the first text of a model: the first picture of the screen does not wait for it.
+    from markdown_it import MarkdownIt  # noqa: PLC0415  registered deferred import
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+def _tree(tokens: list[Token]) -> list[SyntaxTreeNode]:
+    from markdown_it.tree import SyntaxTreeNode  # noqa: PLC0415  registered deferred import
+
+    return SyntaxTreeNode(tokens).children
+
+
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Lexer | None:
+    from pygments.lexers import get_lexer_by_name  # noqa: PLC0415  registered deferred import
+    from pygments.util import ClassNotFound  # noqa: PLC0415  registered deferred import
+
     try:
         return get_lexer_by_name(language, stripnl=False, ensurenl=False) if language else None
     except ClassNotFound:

@@ -16,7 +16,7 @@ from agentclip.errors import ErrorCode, ModelError
 from agentclip.messages import AssistantMessage, Conversation, ToolCall, ToolMessage, ToolSpec, UserMessage
 from agentclip.model.base import CallPart, Model, Part, ReasoningPart, Reply, TextPart
 from agentclip.model.catalog import ModelChoice, make_model, provider_settings
-from agentclip.model.protocol import Route
+from agentclip.model.providers import Route
 from agentclip.model.worker import make_endpoint
 from tests.fake_model.server import FakeModel
 

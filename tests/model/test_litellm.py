@@ -15,7 +15,8 @@ from agentclip.errors import ErrorCode, ModelError
 from agentclip.messages import Conversation, Image, Usage, UserMessage
 from agentclip.model.base import Endpoint, Part, Reply, TextPart
 from agentclip.model.catalog import ModelChoice, make_model, provider_settings
-from agentclip.model.protocol import Prices, Route
+from agentclip.model.protocol import Prices
+from agentclip.model.providers import Route
 from agentclip.model.remote import WorkerModel
 from agentclip.model.worker import make_endpoint
 from tests.commands.pictures import png

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from textual.pilot import Pilot
 
+from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.app import ChatApp
 from agentclip.ui.options import ScreenOptions
 from agentclip.ui.pane import Pane
-from tests.ui.scripted import ScriptedAgent
 
 
-def make_app(agent: ScriptedAgent, **options: object) -> ChatApp:
+def make_app(agent: AgentApi, **options: object) -> ChatApp:
     return ChatApp(agent, ScreenOptions(**options))  # type: ignore[arg-type]  # options of the test
 
 

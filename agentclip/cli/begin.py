@@ -1,0 +1,56 @@
+"""A new session on the screen: the picture first, everything else behind it.
+
+Nothing but the screen is imported here. Layers, store and model come on a thread while the person already types.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+
+from agentclip.cli.output import log_to_file
+from agentclip.cli.terminals import forget_the_size
+from agentclip.config import Settings
+from agentclip.errors import AgentclipError
+from agentclip.model.providers import usual_model
+from agentclip.ui.agent_api import AgentApi
+from agentclip.ui.app import ChatApp, ScreenOptions
+from agentclip.ui.late_agent import LateAgent
+
+
+async def begin(settings: Settings, environ: Mapping[str, str], prompt: str | None) -> int:
+    """Run the screen until the person quits; print how to come back. Raises AgentclipError: there can be no session."""
+    log_to_file()
+    forget_the_size()
+    refused: list[AgentclipError] = []
+    farewells: list[Callable[[], None]] = []
+    async with AsyncExitStack() as stack:
+
+        async def build() -> AgentApi:
+            # On a thread: the keyboard is answered meanwhile.
+            screen = await asyncio.to_thread(importlib.import_module, "agentclip.cli.screen")
+            talk = await screen.new_conversation(settings, environ, stack)
+            farewells.append(lambda: screen.say_goodbye(talk))
+            gc.collect()
+            gc.freeze()  # what is alive now stays: the collector never walks through it again
+            agent: AgentApi = talk.agent
+            return agent
+
+        def failed(error: AgentclipError) -> None:
+            refused.append(error)
+            app.end(error.code.exit_status)
+
+        agent = LateAgent(settings.model or usual_model(environ) or "", build, failed)
+        app = ChatApp(agent, ScreenOptions(settings.theme))
+        if prompt:
+            agent.submit(prompt)
+        status = await app.run_async()
+    for farewell in farewells:
+        farewell()
+    for error in refused:
+        raise error
+    # A screen that crashed returns nothing: its own exit status tells.
+    return status if isinstance(status, int) else app.return_code or 0
