@@ -24,6 +24,7 @@ from agentclip.ui.actions import Place, bindings
 from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.bars import CancelButton
 from agentclip.ui.board import AgentView, Board
+from agentclip.ui.earlier import Earlier
 from agentclip.ui.foreign import ForeignFilter
 from agentclip.ui.format import plural
 from agentclip.ui.keymap import KeyMap
@@ -39,6 +40,8 @@ FRAME_S = 0.05
 MAX_SHARE = 4
 """A frame that took long is followed by a pause of this many times its length."""
 QUIT_WINDOW_S = 2.0
+SLICE_S = 0.006
+"""What a long session had before is taken for so long between two looks at the keyboard, with pauses of the same length."""
 
 
 class ScreenApp(App[int], inherit_bindings=False):
@@ -110,14 +113,12 @@ class ScreenApp(App[int], inherit_bindings=False):
             self._signals.install()
         self._replay()
         self.agent.subscribe(self._heard)
-        self.run_worker(self.agent.serve(), name="agent", exit_on_error=True)
         self.lay_out_now()
         self.call_after_refresh(self._settled)
 
     def _replay(self) -> None:
-        now_s = self.options.clock()
-        for recorded in self.agent.history():
-            self.state.apply(recorded.event, now_s)
+        self.earlier = Earlier(self.agent.history(), self.state, self.options.clock())
+        self.earlier.take_newest()
         self.state.take_changed()
         if self.options.first_screen and not self.state.items:
             self.state.tell("\n".join(self.options.first_screen))
@@ -131,6 +132,21 @@ class ScreenApp(App[int], inherit_bindings=False):
             # What is alive now stays: the collector never walks through it again.
             gc.collect()
             gc.freeze()
+        # An agent that is still to be built would hold up the first picture.
+        self.run_worker(self.agent.serve(), name="agent", exit_on_error=True)
+        if self.earlier.left:
+            self._read_earlier()
+
+    def _read_earlier(self) -> None:
+        """Take a slice of what happened before, and see to it that the rest follows."""
+        began = time.perf_counter()
+        while self.earlier.left and time.perf_counter() - began < SLICE_S:
+            self.board.prompt.put_before(self.earlier.take_piece())
+        self.board.chat.sync()
+        if not self.is_headless:
+            gc.freeze()
+        if self.earlier.left:
+            self.set_timer(time.perf_counter() - began, self._read_earlier)
 
     # Events and frames
 
