@@ -117,7 +117,7 @@ async def test_a_second_cancel_kills_at_once(tmp_path: Path) -> None:
         began = time.monotonic()
         it.agent.cancel()
         await turn
-        assert time.monotonic() - began < 0.9, "the ladder alone would take two seconds"
+        assert time.monotonic() - began < 1.7, "the ladder alone would take two seconds"
 
 
 async def test_between_two_calls_the_rest_is_answered(tmp_path: Path) -> None:
