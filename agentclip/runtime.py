@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -93,6 +93,15 @@ class Conversation:
     executor: Executor
     survivors: list[Job] = field(default_factory=list)
     """Filled at the end: jobs that were still alive."""
+    models: list[Model] = field(default_factory=list)
+    """All that may have a process, the one that answers among them; closed at the end."""
+
+    async def use_model(self, model: Model) -> None:
+        """Let another model answer as soon as nothing runs; returns once the one before it is closed."""
+        self.models.append(model)
+        freed = await self.agent.use_model(model)
+        await freed.aclose()
+        self.models.remove(freed)
 
 
 @contextlib.asynccontextmanager
@@ -104,7 +113,8 @@ async def conversation(
     `light` judges progress; without one the model itself does.
     """
     environment = command_environment(os.environ, settings.pass_env)
-    place = _place(settings, session.folder, Path(session.last_cwd or os.getcwd()), environment, _pids(model, light))
+    models = [each for each in (model, light) if each is not None]
+    place = _place(settings, session.folder, Path(session.last_cwd or os.getcwd()), environment, _pids(models))
     executor = _executor(replace(place, last_number=session.last_number), session)
     executor.state.restore(session.exports)
     told = instructions(tool_description_lines(executor.table, command_uses(session)), session.meta.cwd)
@@ -115,15 +125,14 @@ async def conversation(
     agent = Agent(model=model, executor=executor, session=session, instructions=told, options=options)
     if light is not None:
         agent.use_light_model(light)
-    talk = Conversation(agent, session, executor)
+    talk = Conversation(agent, session, executor, models=models)
     with _old_output_removed(settings):
         try:
             yield talk
         finally:
             await agent.close()
-            await model.aclose()
-            if light is not None:
-                await light.aclose()
+            for each in tuple(models):
+                await each.aclose()
             # Not awaited: nothing may live when we are gone, whoever cancels whom.
             talk.survivors.extend(executor.close())
             session.close()
@@ -162,7 +171,7 @@ def _options(settings: Settings) -> AgentOptions:
     )
 
 
-def _pids(*models: Model | None) -> Callable[[], Collection[int]]:
+def _pids(models: Sequence[Model]) -> Callable[[], Collection[int]]:
     """The models' own processes, which no run may touch."""
 
     def pids() -> Collection[int]:

@@ -17,11 +17,11 @@ from agentclip.agent.loop_guard import Suspicion, words_that_repeat
 from agentclip.agent.options import AgentOptions
 from agentclip.agent.past import Past
 from agentclip.agent.prompt import Instructions
-from agentclip.agent.reply import CUT_ADVICE, Streamed, receive, retry_wait_s
+from agentclip.agent.reply import CUT_ADVICE, Fault, Streamed, receive, retry_wait_s
 from agentclip.agent.snapshot.compaction import Compaction
 from agentclip.errors import AgentclipError, ErrorCode, ModelError, one_line
 from agentclip.events import Advised, AssistantReplied, Notice, RetryWaiting, Severity, TurnEnd, TurnFinished
-from agentclip.messages import Conversation, Usage, UserMessage
+from agentclip.messages import AssistantMessage, Conversation, Usage, UserMessage
 from agentclip.model.base import Model, Reply
 
 _T = TypeVar("_T")
@@ -139,3 +139,17 @@ def failed(error: AgentclipError) -> TurnFinished:
 
 def _too_long(error: ModelError) -> TurnFinished:
     return failed(ModelError(error.message, hint=_STILL_TOO_LONG, code=error.code))
+
+
+def answered(reply: AssistantMessage, fault: Fault | None) -> TurnFinished:
+    """The end of a turn whose last reply calls nothing."""
+    if reply.text.strip():
+        return TurnFinished(TurnEnd.ANSWERED, fault.reason if fault else "")
+    return TurnFinished(TurnEnd.FAILED, "the model answered with nothing", ErrorCode.SERVER_ERROR)
+
+
+def broken(error: Exception) -> TurnFinished:
+    """The end of a turn that met a bug of ours: the first cause inside the groups that tasks wrap around it."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return TurnFinished(TurnEnd.FAILED, one_line(f"internal error: {error!r}"), ErrorCode.INTERNAL)

@@ -56,6 +56,12 @@ class Judge:
                 task.cancel()
                 await asyncio.wait([task])
 
+    def take_over(self, model: Model) -> None:
+        """Another model is the session's from now on; a light one of its own stays."""
+        if self.light is self.main:
+            self.light = model
+        self.main = model
+
     def begin(self, step: int, request: str, messages: Sequence[Message]) -> None:
         """Start a look when one is due; returns at once."""
         if step >= self._next_step and self._task is None:

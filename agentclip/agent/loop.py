@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TypeVar
 
-from agentclip.agent.asking import CANCELLED, Asking, failed
+from agentclip.agent.asking import CANCELLED, Asking, answered, broken, failed
 from agentclip.agent.budget import Budget
 from agentclip.agent.context import NOT_RUN
 from agentclip.agent.journal import Journal
@@ -20,16 +20,17 @@ from agentclip.agent.loop_guard import LoopGuard, Suspicion
 from agentclip.agent.options import AgentOptions
 from agentclip.agent.past import Past
 from agentclip.agent.prompt import Instructions
-from agentclip.agent.reply import MAX_ADVICE, Fault, fault_of
+from agentclip.agent.reply import MAX_ADVICE, fault_of
 from agentclip.agent.resume import INTERRUPTED
 from agentclip.agent.runs import Runs
 from agentclip.agent.snapshot.compaction import Compaction
 from agentclip.agent.snapshot.facts import FactBook
 from agentclip.agent.snapshot.recorded import Surroundings
+from agentclip.agent.succession import Succession
 from agentclip.agent.tokens import weigh_frame
 from agentclip.agent.tool import Refusal, WantedRun, fault_of_line, read_call
 from agentclip.agent.waiting import COMPRESS, Kind, Queue, Waiting
-from agentclip.errors import AgentclipError, CommandError, ErrorCode, SessionError, one_line
+from agentclip.errors import AgentclipError, CommandError, SessionError, one_line
 from agentclip.events import (
     Advised,
     AssistantReplied,
@@ -38,7 +39,6 @@ from agentclip.events import (
     Notice,
     Recorded,
     Severity,
-    TurnEnd,
     TurnFinished,
     TurnStarted,
     UserMessageFolded,
@@ -84,6 +84,7 @@ class Agent:
             spent=self._spent,
         )
         self._asking = self._make_asking(instructions)
+        self._succession = Succession()
         self._running = self._stopping = self._closed = False
         self._waiting_on: asyncio.Task[object] | None = None
         self._wake = asyncio.Event()
@@ -189,6 +190,13 @@ class Agent:
         """Let this model judge progress; the main one keeps the second opinion. The caller closes it."""
         self._judge.light = model
 
+    def use_model(self, model: Model) -> Awaitable[Model]:
+        """Let this model answer as soon as nothing runs; what comes back is the one that is no longer needed, to be closed."""
+        freed = self._succession.name(model)
+        if not self._running:
+            self._succeed()
+        return freed
+
     def unqueue(self) -> str | None:
         """Take back the newest waiting entry, to edit it; None when nothing waits."""
         return self._queue.take_back()
@@ -243,11 +251,12 @@ class Agent:
         except Exception as error:
             # The boundary of the loop: a bug of ours ends the turn, not the session.
             _logger.exception("a turn failed")
-            end = TurnFinished(TurnEnd.FAILED, one_line(f"internal error: {_innermost(error)!r}"), ErrorCode.INTERNAL)
+            end = broken(error)
             return end
         finally:
             self._journal.make_whole(end)
             self._running = self._stopping = False
+            self._succeed()
             self._idle.set()
 
     def _work(self, entry: Waiting) -> Coroutine[None, None, TurnFinished | None]:
@@ -303,7 +312,7 @@ class Agent:
                 continue
             fault = fault_of(reply)
             if fault is None or advice >= MAX_ADVICE:
-                return _answered(reply, fault)
+                return answered(reply, fault)
             advice += 1
             self._journal.record(Advised(UserMessage(fault.advice), f"{fault.reason}: asked again ({advice} of {MAX_ADVICE})"))
         return end
@@ -342,6 +351,15 @@ class Agent:
         if await self._asking.ready():
             await self._interruptible(self._compaction.compress())
 
+    def _succeed(self) -> None:
+        model = self._succession.take(self._model)
+        if model is not None:
+            self._model = self._asking.model = model
+            self._judge.take_over(model)
+            self._compaction.take_over(model)
+            self._session.use_model(model.name)
+            self._journal.tell(Notice(one_line(f"{model.name} answers from here on")))
+
     # --- inside ------------------------------------------------------------------------------------------------------
 
     async def _interruptible(self, work: Coroutine[None, None, _T]) -> _T | None:
@@ -372,19 +390,6 @@ class Agent:
         if entry.text.strip() and not self._closed:
             self._queue.add(entry)
             self._wake.set()
-
-
-def _answered(reply: AssistantMessage, fault: Fault | None) -> TurnFinished:
-    if reply.text.strip():
-        return TurnFinished(TurnEnd.ANSWERED, fault.reason if fault else "")
-    return TurnFinished(TurnEnd.FAILED, "the model answered with nothing", ErrorCode.SERVER_ERROR)
-
-
-def _innermost(error: Exception) -> Exception:
-    """The first cause inside the groups that tasks wrap around it."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 __all__ = ["Agent", "AgentOptions", "RunHandle"]

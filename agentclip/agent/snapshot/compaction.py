@@ -73,6 +73,10 @@ class Compaction:
         windows = [window for window in (self.model.context_window, self._learnt_window) if window]
         return min([self.max_tokens, *(int(WINDOW_SHARE * window) for window in windows)])
 
+    def take_over(self, model: Model) -> None:
+        """Another model answers from now on: its window is another one."""
+        self.model, self._learnt_window = model, None
+
     def begin_turn(self) -> None:
         """A new turn may try again."""
         self.requests = self._floor = 0
