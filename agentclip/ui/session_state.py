@@ -61,20 +61,26 @@ class SessionState:
         self.cwd = ""
         self.context_tokens: int | None = None
         """Size of the last request, or what it became by shortening; None while nobody told."""
+        self.earlier = 0
+        """How many items were put before the first one."""
         self._in_turn = False
         self._live: AssistantItem | None = None
         self._rows: dict[int, RunItem] = {}
+        self._newest = 0
+        """The highest number of a run."""
+        self._orphans: list[_RunEvent] = []
+        """Of runs that began before the first item."""
         self._changed: set[Item] = set()
 
     @property
     def numbers(self) -> list[int]:
         """Numbers of the runs, oldest first."""
-        return list(self.runs)
+        return sorted(self.runs)
 
     @property
     def newest(self) -> Run | None:
         """The run that panes follow."""
-        return self.runs[next(reversed(self.runs))] if self.runs else None
+        return self.runs[self._newest] if self.runs else None
 
     def row(self, number: int) -> RunItem:
         """The item of a run."""
@@ -87,11 +93,11 @@ class SessionState:
 
     def say(self, text: str, severity: Severity = Severity.INFO) -> None:
         """A line of the screen itself."""
-        self._add(NoticeItem(lead=False, text=text, severity=severity))
+        self._add(NoticeItem(text=text, severity=severity))
 
     def tell(self, text: str) -> None:
         """A longer text of the screen itself."""
-        self._add(TextItem(lead=bool(self.items), text=text))
+        self._add(TextItem(text=text))
 
     def touch(self, item: Item) -> None:
         """The person changed how an item is shown."""
@@ -102,6 +108,24 @@ class SessionState:
         run = self.newest
         if run is not None and run.finished is None:
             self._update(run.number, now_s)
+
+    def put_before(self, earlier: SessionState) -> None:
+        """What happened before everything that is here. The other one must not be used any more."""
+        for event in self._orphans:
+            earlier.apply(event, 0.0)
+        self._orphans = earlier._orphans
+        if self.items and earlier.items and (lead := self.items[0].leads_after(earlier.items[-1])) != self.items[0].lead:
+            self.items[0].lead = lead
+            self._change(self.items[0])
+        self.items[:0] = earlier.items
+        self.prompts[:0] = earlier.prompts
+        self.earlier += len(earlier.items)
+        self._newest = max(self._newest, earlier._newest)
+        self.runs.update(earlier.runs)
+        self._rows.update(earlier._rows)
+        self.cwd = self.cwd or earlier.cwd
+        if self.context_tokens is None:
+            self.context_tokens = earlier.context_tokens
 
     def apply(self, event: Event, now_s: float) -> None:
         """Take one event."""
@@ -140,7 +164,7 @@ class SessionState:
         if isinstance(event, TurnStarted):
             self._in_turn = True
             self._enter(Phase.THINKING, now_s)
-        self._add(UserItem(lead=bool(self.items), text=event.message.text))
+        self._add(UserItem(text=event.message.text))
         self.prompts.append(event.message.text)
 
     def _say_end(self, event: TurnFinished) -> None:
@@ -176,7 +200,7 @@ class SessionState:
 
     def _streaming(self) -> AssistantItem:
         if self._live is None:
-            self._live = AssistantItem(lead=bool(self.items), live=True)
+            self._live = AssistantItem(live=True)
             self._add(self._live)
         self._change(self._live)
         return self._live
@@ -192,13 +216,15 @@ class SessionState:
         if isinstance(event, CommandStarted):
             self._settle_live(partial=False)
             run = self.runs[event.number] = Run.begin(event, now_s)
-            row = RunItem(lead=bool(self.items) and not isinstance(self.items[-1], RunItem), run=run, now_s=now_s)
+            self._newest = max(self._newest, event.number)
+            row = RunItem(run=run, now_s=now_s)
             self._rows[event.number] = row
             self._add(row)
             self._enter(Phase.RUNNING, now_s)
             return
         found = self.runs.get(event.number)
         if found is None:
+            self._orphans.append(event)
             return
         match event:
             case StageStarted() | StageProgress() | StageFinished():
@@ -220,6 +246,7 @@ class SessionState:
             self.phase, self.phase_since_s = phase, now_s
 
     def _add(self, item: Item) -> None:
+        item.lead = item.leads_after(self.items[-1] if self.items else None)
         self.items.append(item)
 
     def _change(self, item: Item) -> None:
