@@ -40,6 +40,11 @@ def sessions_dir() -> Path:
     return state_dir() / "sessions"
 
 
+def keys_dir() -> Path:
+    """Stored keys, one file each: with the state, because configuration is what people copy and publish."""
+    return state_dir() / "keys"
+
+
 def exec_dir() -> Path:
     """One folder per `agentclip exec`, holding its `cmd-output/`."""
     return state_dir() / "exec"

@@ -15,7 +15,7 @@ import click
 
 from agentclip import config, foreign, runtime
 from agentclip.cli.document import document, refusal
-from agentclip.cli.options import environment_with_keys
+from agentclip.cli.options import inherited_environment
 from agentclip.cli.output import say, say_json
 from agentclip.cli.size import as_document, size_of, table
 from agentclip.errors import CommandError
@@ -80,7 +80,7 @@ def _source(line: str | None, file: str | None) -> str:
 
 
 def _raw(settings: config.Settings, source: str) -> int:
-    with runtime.lines(settings, dict(environment_with_keys()), name_survivors) as runner:
+    with runtime.lines(settings, dict(inherited_environment()), name_survivors) as runner:
         try:
             result = runner.executor.run_raw(source, on_signals)
         except CommandError as error:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from agentclip import config
+from agentclip import config, keystore, paths
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -29,7 +29,14 @@ def settings_from(**flags: config.Value) -> config.Settings:
     return config.load(os.environ, Path.cwd(), {name: value for name, value in flags.items() if value is not None})
 
 
-def environment_with_keys() -> Mapping[str, str]:
-    """Our environment and the keys that were taken out of it, for choosing a model and for nothing else."""
+def inherited_environment() -> Mapping[str, str]:
+    """Our environment as we were started with it: the keys that were taken out of it included."""
     held = click.get_current_context().obj
     return ChainMap(dict(held) if isinstance(held, Mapping) else {}, os.environ)
+
+
+def environment_with_keys() -> Mapping[str, str]:
+    """For choosing a model and for nothing else: what we were started with and, where it holds no key, the stored ones."""
+    inherited = inherited_environment()
+    stored = {name: file for name, file in keystore.stored(paths.keys_dir()).items() if not inherited.get(name, "").strip()}
+    return ChainMap(dict(stored), dict(inherited))

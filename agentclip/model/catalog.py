@@ -7,14 +7,13 @@ NAME                the endpoint that `api_base` names, or the one whose models 
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from agentclip.errors import ConfigError, ErrorCode
+from agentclip.keystore import KeyFile, check
 from agentclip.model.base import Model
 from agentclip.model.protocol import Prices, ProviderSettings
 from agentclip.model.providers import BY_LITELLM, OWN_KEY_VARIABLE, PROVIDERS, Provider, Route, has_key
@@ -73,16 +72,16 @@ def provider_settings(choice: ModelChoice, env: Mapping[str, str]) -> ProviderSe
     if not choice.model.strip():
         raise ConfigError("no model is chosen", hint="Pass --model NAME", code=ErrorCode.MISSING_KEY)
     place = _place(choice, env)
-    key, variable = ("", choice.key_file) if choice.key_file else _key(choice, place, env)
-    if choice.key_file:
-        _check_key_file(choice.key_file)
+    key, variable, file = ("", choice.key_file, choice.key_file) if choice.key_file else _key(choice, place, env)
+    if file:
+        check(file)
     provider = place.provider
     return ProviderSettings(
         model=clean(place.model),
         api_base=place.api_base,
         key=clean(key),
         key_variable=variable,
-        key_file=choice.key_file or "",
+        key_file=file,
         stall_timeout_s=choice.stall_timeout_s,
         images=choice.images,
         stream=choice.stream,
@@ -140,31 +139,21 @@ def _served_by_litellm(model: str) -> Provider | None:
     return next((provider for provider in known if model.startswith(f"{provider.prefix}/")), None)
 
 
-def _key(choice: ModelChoice, place: _Place, env: Mapping[str, str]) -> tuple[str, str]:
-    """The key and the variable it comes from or should come from."""
+def _key(choice: ModelChoice, place: _Place, env: Mapping[str, str]) -> tuple[str, str, str]:
+    """The key, the variable it comes from or should come from, and the file that holds it in place of the variable."""
     provider = place.provider
     variable = choice.key_variable or (OWN_KEY_VARIABLE if provider is None else provider.key_variable)
-    key = (choice.key if choice.key is not None else env.get(variable, "")).strip()
+    key = choice.key if choice.key is not None else env.get(variable, "")
+    if isinstance(key, KeyFile):
+        return "", variable, str(key)
+    key = key.strip()
     if not key and (choice.key_variable or (provider is not None and provider.key_variable)):
         raise ConfigError(
             f"no key for {place.api_base if provider is None else provider.name}: {variable} is not set",
-            hint=f"Set it with: export {variable}=...",
+            hint=f"Set it with: export {variable}=..., or store it: agentclip keys set {variable}",
             code=ErrorCode.MISSING_KEY,
         )
-    return key, variable
-
-
-def _check_key_file(path: str) -> None:
-    """Raises ConfigError: it is not there, or others may read it."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"the key file {clean(path)} cannot be read: {error}", code=ErrorCode.MISSING_KEY) from error
-    if not stat.S_ISREG(status.st_mode):
-        raise ConfigError(f"the key file {path} is no file", hint="Set model.api_key_file to a file that holds the key alone")
-    if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid not in {os.getuid(), 0}:
-        mode = stat.S_IMODE(status.st_mode)
-        raise ConfigError(f"the key file {path} is open to others (mode {mode:03o})", hint=f"Run: chmod 600 {path}")
+    return key, variable, ""
 
 
 def _endpoint_of(choice: ModelChoice, env: Mapping[str, str]) -> tuple[Provider, str]:

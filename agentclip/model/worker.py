@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from agentclip.errors import ModelError
+from agentclip.keystore import MAX_KEY_CHARS
 from agentclip.messages import Conversation
 from agentclip.model.base import CallPart, Endpoint, Part, ReasoningPart, Reply, TextPart
 from agentclip.model.facts import table_facts
@@ -41,8 +42,6 @@ from agentclip.model.providers import Route
 from agentclip.model.text_protocol import TextProtocol
 from agentclip.model.wire import clean
 from agentclip.undumpable import make_undumpable
-
-MAX_KEY_CHARS = 8192
 
 
 def make_endpoint(settings: ProviderSettings) -> Endpoint:
