@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypedDict, Unpack, get_args, get_type_hints
 
 from agentclip import paths
 from agentclip.errors import ConfigError
@@ -22,8 +22,21 @@ PREFIX = "AGENTCLIP_"
 Value = str | int | float | bool | tuple[str, ...] | None
 
 
-def _setting(key: str, default: Value, doc: str, *, minimum: int | None = None, project: bool = True) -> Any:
-    return field(default=default, metadata={"key": key, "doc": doc, "minimum": minimum, "project": project})
+class _More(TypedDict, total=False):
+    minimum: int | None
+    project: bool
+    """Whether a project's file may set it."""
+    choices: tuple[str, ...]
+    """Empty when anything goes."""
+    live: bool
+    """Whether the screen follows a change at once."""
+
+
+_USUAL: _More = {"minimum": None, "project": True, "choices": (), "live": False}
+
+
+def _setting(key: str, default: Value, doc: str, **more: Unpack[_More]) -> Any:
+    return field(default=default, metadata={"key": key, "doc": doc, **_USUAL, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +50,15 @@ class Settings:
         "model.api_key_file", None, "File of mode 600 that holds the key; only the provider's process reads it", project=False
     )
     provider: str | None = _setting(
-        "model.provider", None, "direct or litellm; left out, the one that fits the endpoint", project=False
+        "model.provider",
+        None,
+        "direct or litellm; left out, the one that fits the endpoint",
+        project=False,
+        choices=("direct", "litellm"),
     )
-    tool_protocol: str = _setting("model.tool_protocol", "native", "native, or text for a model without tool calling")
+    tool_protocol: str = _setting(
+        "model.tool_protocol", "native", "native, or text for a model without tool calling", choices=("native", "text")
+    )
     images: bool = _setting("model.images", True, "false: the model takes text only")  # noqa: FBT003  as stream
     context_window: int = _setting("model.context_window", 0, "Tokens the model may read; 0 to find it out", minimum=0)
     prices: tuple[str, ...] = _setting(
@@ -71,7 +90,7 @@ class Settings:
     keep_total_mb: int = _setting(
         "keep.total_mb", 2048, "Output of all commands that is kept; 0 for no limit", minimum=0, project=False
     )
-    theme: str = _setting("screen.theme", "dark", "Theme of the screen")
+    theme: str = _setting("screen.theme", "dark", "Theme of the screen", live=True)
     sources: Mapping[str, str] = field(default_factory=dict)
     """Key to the file, variable or flag that set it; a key that is missing has its default."""
 
@@ -79,6 +98,19 @@ class Settings:
 def declared() -> Iterator[dataclasses.Field[Any]]:
     """The fields that are settings, in order."""
     return (f for f in dataclasses.fields(Settings) if "key" in f.metadata)
+
+
+def named(key: str) -> dataclasses.Field[Any]:
+    """The setting of that key. Raises ConfigError: there is none."""
+    known = {f.metadata["key"]: f for f in declared()}
+    if key not in known:
+        raise ConfigError(f"unknown key `{key}`", hint=_nearest(key, known))
+    return known[key]
+
+
+def from_text(declaration: dataclasses.Field[Any], text: str, place: str) -> Value:
+    """The value that a text stands for, in a variable or typed; a list is separated by commas. Raises ConfigError."""
+    return _checked(declaration, _parsed(declaration, text), place)
 
 
 def load(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, Value]) -> Settings:
@@ -100,7 +132,7 @@ def load(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, Value]) -> S
     for setting in declared():
         variable = PREFIX + setting.name.upper()
         if environ.get(variable):
-            values[setting.name] = _checked(setting, _parsed(setting, environ[variable]), variable)
+            values[setting.name] = from_text(setting, environ[variable], variable)
             sources[setting.metadata["key"]] = variable
         if setting.name in flags:
             values[setting.name] = _checked(setting, flags[setting.name], _flag(setting.name))
@@ -125,10 +157,13 @@ def _read_file(path: Path, known: Mapping[str, Any]) -> Iterator[tuple[str, Any,
     for key, value in _flattened(tables):
         place = f"{path}:{_line_of(text, key)}"
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"Did you mean `{near[0]}`?" if near else "Known: " + ", ".join(known)
-            raise ConfigError(f"{place}: unknown key `{key}`", hint=hint)
+            raise ConfigError(f"{place}: unknown key `{key}`", hint=_nearest(key, known))
         yield key, value, place
+
+
+def _nearest(key: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"Did you mean `{near[0]}`?" if near else "Known: " + ", ".join(known)
 
 
 def _flattened(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -185,4 +220,7 @@ def _checked(setting: dataclasses.Field[Any], value: Any, place: str) -> Value:
     if not right or (minimum is not None and value < minimum):
         bound = f", {minimum} or more" if minimum is not None else ""
         raise ConfigError(f"{place}: `{setting.metadata['key']}` is {value!r}", hint=f"Allowed: {_ALLOWED[kind]}{bound}")
+    choices = setting.metadata["choices"]
+    if choices and value is not None and value not in choices:
+        raise ConfigError(f"{place}: `{setting.metadata['key']}` is {value!r}", hint=f"Allowed: {', '.join(choices)}")
     return value  # type: ignore[no-any-return]  # checked above

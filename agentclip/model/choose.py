@@ -53,8 +53,8 @@ def _made(settings: Settings, name: str, environ: Mapping[str, str]) -> Model:
         stall_timeout_s=settings.stall_s,
         images=settings.images,
         stream=settings.stream,
-        route=None if settings.provider is None else Route(_one_of("model.provider", settings.provider, tuple(Route))),
-        text_protocol=_one_of("model.tool_protocol", settings.tool_protocol, ("native", "text")) == "text",
+        route=None if settings.provider is None else Route(settings.provider),
+        text_protocol=settings.tool_protocol == "text",
         context_window=settings.context_window or None,
         prices=_prices(settings.prices),
     )
@@ -72,12 +72,6 @@ def first_screen(environ: Mapping[str, str]) -> tuple[str, ...]:
         "What works now: lines that begin with ! run through both layers, for example  !ls -la | head 5",
         "See a recorded session whose commands really run:  agentclip demo",
     )
-
-
-def _one_of(key: str, value: str, allowed: Sequence[str]) -> str:
-    if value not in allowed:
-        raise ConfigError(f"`{key}` is {value!r}", hint=f"Allowed: {', '.join(allowed)}")
-    return value
 
 
 def _prices(entries: Sequence[str]) -> Prices | None:
