@@ -94,12 +94,15 @@ class Conversation:
     survivors: list[Job] = field(default_factory=list)
     """Filled at the end: jobs that were still alive."""
     models: list[Model] = field(default_factory=list)
-    """All that may have a process, the one that answers among them; closed at the end."""
+    """The one that answers, then others that may have a process; closed at the end."""
 
     async def use_model(self, model: Model) -> None:
         """Let another model answer as soon as nothing runs; returns once the one before it is closed."""
         self.models.append(model)
         freed = await self.agent.use_model(model)
+        if freed is not model:
+            self.models.remove(model)
+            self.models.insert(0, model)
         await freed.aclose()
         self.models.remove(freed)
 

@@ -8,23 +8,24 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
+from agentclip.cli.course import Course
 from agentclip.cli.output import log_to_file
 from agentclip.cli.terminals import forget_the_size
-from agentclip.config import Settings
 from agentclip.errors import AgentclipError
 from agentclip.model.providers import usual_model
 from agentclip.ui.agent_api import AgentApi
-from agentclip.ui.app import ChatApp, ScreenOptions
+from agentclip.ui.app import ChatApp
 from agentclip.ui.late_agent import LateAgent
 
 
-async def begin(settings: Settings, environ: Mapping[str, str], prompt: str | None) -> int:
+async def begin(course: Course, prompt: str | None) -> int:
     """Run the screen until the person quits; print how to come back. Raises AgentclipError: there can be no session."""
     log_to_file()
     forget_the_size()
+    settings, environ = course.settings, course.environ
     refused: list[AgentclipError] = []
     farewells: list[Callable[[], None]] = []
     async with AsyncExitStack() as stack:
@@ -34,6 +35,7 @@ async def begin(settings: Settings, environ: Mapping[str, str], prompt: str | No
             screen = await asyncio.to_thread(importlib.import_module, "agentclip.cli.screen")
             talk = await screen.new_conversation(settings, environ, stack)
             farewells.append(lambda: screen.say_goodbye(talk))
+            course.talk = talk
             gc.collect()
             gc.freeze()  # what is alive now stays: the collector never walks through it again
             agent: AgentApi = talk.agent
@@ -44,7 +46,7 @@ async def begin(settings: Settings, environ: Mapping[str, str], prompt: str | No
             app.end(error.code.exit_status)
 
         agent = LateAgent(settings.model or usual_model(environ) or "", build, failed)
-        app = ChatApp(agent, ScreenOptions(settings.theme))
+        app = ChatApp(agent, course.options())
         if prompt:
             agent.submit(prompt)
         status = await app.run_async()

@@ -6,6 +6,7 @@ import asyncio
 
 import click
 
+from agentclip.cli.course import Course
 from agentclip.cli.options import environment_with_keys, model_options, settings_from
 from agentclip.cli.terminals import is_screen, needs_lines
 from agentclip.model.providers import usual_model
@@ -32,10 +33,17 @@ def command(
     settings = settings_from(model=model, api_base=api_base, provider=provider, theme=theme)
     by_line = by_line or needs_lines()
     new = resume is None and not go_on
-    if not by_line and is_screen() and new and (settings.model or settings.api_base or usual_model(environment_with_keys())):
+    course = Course(settings, environment_with_keys())
+    if not by_line and is_screen() and new and (settings.model or settings.api_base or usual_model(course.environ)):
         from agentclip.cli.begin import begin  # noqa: PLC0415  registered deferred import
 
-        return asyncio.run(begin(settings, environment_with_keys(), prompt))
+        status = asyncio.run(begin(course, prompt))
+        if not course.ahead:
+            return status
+        prompt, resume = None, course.ahead.pop()
     from agentclip.cli.talk import Wish, talk  # noqa: PLC0415  registered deferred import
 
-    return talk(settings, Wish(prompt, resume, go_on=go_on, by_line=by_line))
+    status = talk(course, Wish(prompt, resume, go_on=go_on, by_line=by_line))
+    while course.ahead:
+        status = talk(course, Wish(None, course.ahead.pop(), go_on=False, by_line=by_line))
+    return status

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from agentclip import runtime
+from agentclip.cli.course import Course
 from agentclip.cli.execute import name_survivors
 from agentclip.cli.options import environment_with_keys
 from agentclip.cli.output import log_to_file
@@ -20,6 +21,7 @@ from agentclip.model.choose import choose_light_model, choose_model
 from agentclip.model.unconfigured import UnconfiguredModel
 from agentclip.runtime import Conversation
 from agentclip.store.session import Session
+from agentclip.ui.options import ScreenOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class Opening:
     """Sent at once; None for nothing."""
     first_screen: tuple[str, ...] = ()
     """What to say when no model is configured."""
+    pick_session: bool = False
+    """Begin with the list of sessions."""
+    course: Course | None = None
+    """None where one goes nowhere else from here."""
 
 
 async def show(settings: Settings, model: Model, session: Session, opening: Opening) -> int:
@@ -37,16 +43,24 @@ async def show(settings: Settings, model: Model, session: Session, opening: Open
     log_to_file()
     forget_the_size()
     # The screen is imported here: nothing else pays for it.
-    from agentclip.ui.app import ChatApp, ScreenOptions  # noqa: PLC0415  registered deferred import
+    from agentclip.ui.app import ChatApp  # noqa: PLC0415  registered deferred import
 
     async with runtime.conversation(settings, model, session, choose_light_model(settings, environment_with_keys())) as talk:
-        app = ChatApp(talk.agent, ScreenOptions(settings.theme, opening.first_screen or None))
+        app = ChatApp(talk.agent, _options(settings, opening))
+        if opening.course is not None:
+            opening.course.talk = talk
         if opening.prompt:
             talk.agent.submit(opening.prompt)
         status = await app.run_async()
     say_goodbye(talk)
     # A screen that crashed returns nothing: its own exit status tells.
     return status if isinstance(status, int) else app.return_code or 0
+
+
+def _options(settings: Settings, opening: Opening) -> ScreenOptions:
+    if opening.course is None:
+        return ScreenOptions(settings.theme, opening.first_screen or None)
+    return opening.course.options(first_screen=opening.first_screen, pick_session=opening.pick_session)
 
 
 async def new_conversation(settings: Settings, environ: Mapping[str, str], stack: AsyncExitStack) -> Conversation:

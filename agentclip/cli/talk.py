@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,15 +12,15 @@ import click
 
 from agentclip import paths, runtime
 from agentclip.cli import demo
+from agentclip.cli.course import Course
 from agentclip.cli.lines import converse
-from agentclip.cli.options import environment_with_keys
 from agentclip.cli.screen import Opening, show
 from agentclip.cli.sessions import chosen, settle
 from agentclip.cli.terminals import is_screen
-from agentclip.config import Settings
 from agentclip.errors import SessionError
 from agentclip.model.choose import choose_model, first_screen
 from agentclip.model.unconfigured import UnconfiguredModel
+from agentclip.store.facts import SessionFacts
 from agentclip.store.listing import list_sessions
 
 SHOWN_SESSIONS = 20
@@ -38,29 +39,38 @@ class Wish:
     by_line: bool
 
 
-def talk(settings: Settings, wish: Wish) -> int:
-    """Talk until the person quits; the exit status."""
+def talk(course: Course, wish: Wish) -> int:
+    """Talk until the person quits or goes elsewhere; the exit status."""
+    settings = course.settings
     if not wish.by_line and not is_screen():
         if wish.prompt is None and wish.resume is None and not wish.go_on:
             return demo.play_as_text()
         raise click.UsageError("the chat needs a terminal. Use: agentclip run TASK")
-    resume = pick() if wish.resume == "" else wish.resume
-    environ = environment_with_keys()
-    chosen_model = choose_model(settings, environ)
-    first = () if chosen_model else first_screen(environ)
+    resume = _which(wish)
+    chosen_model = choose_model(settings, course.environ)
+    first = () if chosen_model else first_screen(course.environ)
     talker = chosen_model or UnconfiguredModel()
-    session = runtime.open_session(chosen(resume, go_on=wish.go_on), Path.cwd(), talker.name)
+    session = runtime.open_session(resume, Path.cwd(), talker.name)
     settle(session, ask=True)
     opened = converse if wish.by_line else show
-    return asyncio.run(opened(settings, talker, session, Opening(wish.prompt, first)))
+    opening = Opening(wish.prompt, first, pick_session=wish.resume == "", course=course)
+    return asyncio.run(opened(settings, talker, session, opening))
 
 
-def pick() -> str:
-    """Ask which session. Raises SessionError: there is none."""
-    here = str(Path.cwd())
-    found = sorted(list_sessions(paths.sessions_dir()), key=lambda facts: facts.cwd != here)[:SHOWN_SESSIONS]
+def _which(wish: Wish) -> str | None:
+    """The session that is asked for; None for a new one, over which the screen may show the list. Raises SessionError."""
+    if wish.resume != "":
+        return chosen(wish.resume, go_on=wish.go_on)
+    found = list_sessions(paths.sessions_dir())
     if not found:
         raise SessionError("there is no saved session yet", hint="Start one with: agentclip")
+    return pick(found) if wish.by_line else None
+
+
+def pick(sessions: Sequence[SessionFacts]) -> str:
+    """Ask which session, line by line."""
+    here = str(Path.cwd())
+    found = sorted(sessions, key=lambda facts: facts.cwd != here)[:SHOWN_SESSIONS]
     for number, facts in enumerate(found, 1):
         when = datetime.fromtimestamp(facts.updated_s).astimezone().strftime("%Y-%m-%d %H:%M")
         place = "here" if facts.cwd == here else facts.cwd

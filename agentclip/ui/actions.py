@@ -59,6 +59,10 @@ ACTIONS = (
     Action("run.next", "alt+down", "app.run(1)", "next run", Place.ANYWHERE),
     Action("find.open", "ctrl+f", "app.find", "find in the pane", Place.ANYWHERE, "/find", "[WORDS]"),
     Action("app.quit", "ctrl+d", "app.end_of_file", "quit when the prompt is empty", Place.ANYWHERE, yields=True),
+    Action("sessions.open", "f5", "app.sessions", "saved sessions: go on, copy, rename, delete", Place.ANYWHERE, "/sessions"),
+    Action("sessions.resume", "", "app.resume", "go on with another session", Place.ANYWHERE, "/resume", "[ID]"),
+    Action("sessions.new", "", "app.new_session", "a new session; this one is kept", Place.ANYWHERE, "/new"),
+    Action("model.choose", "f7", "app.model", "another model", Place.ANYWHERE, "/model", "[NAME]"),
     Action("app.leave", "", "app.leave", "end; the resume line is printed", Place.ANYWHERE, "/quit"),
     Action("prompt.send", "enter", "send", "send", Place.PROMPT),
     Action("prompt.newline", "ctrl+j,shift+enter,alt+enter", "newline", "new line", Place.PROMPT),
@@ -82,6 +86,10 @@ ACTIONS = (
     Action("list.page_down", "pagedown", "screen.page(1)", "a page down", Place.LIST),
     Action("list.first", "home", "screen.end(-1)", "to the first", Place.LIST),
     Action("list.last", "end", "screen.end(1)", "to the last", Place.LIST),
+    Action("sessions.scope", "tab", "screen.scope", "this directory or all", Place.SESSIONS),
+    Action("sessions.fork", "ctrl+f", "screen.fork", "copy it and go on with the copy", Place.SESSIONS),
+    Action("sessions.rename", "ctrl+r", "screen.rename", "another title", Place.SESSIONS),
+    Action("sessions.delete", "ctrl+d", "screen.delete", "remove it for good", Place.SESSIONS),
     Action("app.theme", "", "app.theme", "another theme; alone: which there are", Place.ANYWHERE, "/theme", "[NAME]"),
 )
 WORDS = {action.word: action for action in ACTIONS if action.word}

@@ -6,9 +6,11 @@ from agentclip.ui.choice_actions import ChoiceActions
 from agentclip.ui.options import ScreenOptions
 from agentclip.ui.pane_actions import PaneActions
 from agentclip.ui.prompt_actions import PromptActions
+from agentclip.ui.session_actions import SessionActions
+from agentclip.ui.theme_actions import ThemeActions
 
 __all__ = ["ChatApp", "ScreenOptions"]
 
 
-class ChatApp(PaneActions, PromptActions, ChoiceActions):
+class ChatApp(PaneActions, PromptActions, SessionActions, ChoiceActions, ThemeActions):
     """The screen of `agentclip`."""

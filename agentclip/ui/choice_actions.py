@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agentclip.events import Severity
 from agentclip.ui.actions import OVER_LISTS, Place
 from agentclip.ui.help_screen import HelpScreen, help_text
 from agentclip.ui.layout import PaneName
@@ -10,7 +9,6 @@ from agentclip.ui.palette import Entry, entries, recent_first
 from agentclip.ui.picker import Look, Picker
 from agentclip.ui.prompt import Prompt
 from agentclip.ui.screen_app import ScreenApp
-from agentclip.ui.themes import Ink
 
 _PANES = {Place.CHAT: PaneName.CHAT, Place.RAW: PaneName.RAW, Place.MODEL: PaneName.MODEL}
 
@@ -70,13 +68,3 @@ class ChoiceActions(ScreenApp):
         self.bring(_PANES[entry.place])
         pane.focus()
         await self.run_action(entry.does, default_namespace=pane)
-
-    def action_theme(self, name: str) -> None:
-        """A theme by name."""
-        found = self.themes.by_name.get(name)
-        if found is None:
-            self.state.say(f"themes: {', '.join(self.themes.by_name)}", Severity.WARNING if name else Severity.INFO)
-            return
-        self.theme = name
-        self.board.restyle(Ink(found))
-        self.call_after_refresh(self.draw_now)

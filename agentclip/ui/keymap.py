@@ -1,6 +1,6 @@
 """The person's own keys: `keymap.toml` in, the keys of every action out, and a line for each thing in the file that is wrong.
 
-    "pane.next" = "f7"
+    "pane.next" = "f10"
     "prompt.newline" = ["ctrl+n", "alt+enter"]
     "layers.split" = ""          # no key
 
@@ -49,7 +49,7 @@ _CHARACTERS = {next(iter(Binding.make_bindings([Binding(each, "")]))).key: each 
     "comma": ","
 }
 _NAMES = frozenset(key.value.rpartition("+")[2] for key in Keys if "<" not in key.value)
-_EXAMPLES = "f7, ctrl+n, alt+enter, shift+pageup, a letter"
+_EXAMPLES = "f10, ctrl+n, alt+enter, shift+pageup, a letter"
 _BY_ID = {action.id: action for action in ACTIONS}
 
 
@@ -85,7 +85,7 @@ class KeyMap:
             return cls()
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             said = error.strerror if isinstance(error, OSError) else str(error)
-            return cls(complaints=(_wrong(str(path), str(said), 'Write lines such as: "pane.next" = "f7"'),))
+            return cls(complaints=(_wrong(str(path), str(said), 'Write lines such as: "pane.next" = "f10"'),))
         return _Reading(path, text).read(table)
 
 
@@ -133,7 +133,8 @@ def _shown(key: str) -> str:
 
 def character_of(key: str) -> str | None:
     """What a key writes; None when it writes nothing."""
-    return _CHARACTERS.get(key) or key_to_character(key)
+    found = _CHARACTERS.get(key) or key_to_character(key)
+    return found if found is not None and found.isprintable() else None
 
 
 def parse_key(text: str) -> str | None:
@@ -241,7 +242,7 @@ class _Reading:
 
 
 def _flat(table: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
-    """`pane.next = "f7"` means the same with and without quotes around the id."""
+    """`pane.next = "f10"` means the same with and without quotes around the id."""
     for name, value in table.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{before}{name}.")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agentclip.results import Limits
+from agentclip.ui.shelves import ModelShelf, SessionShelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,5 +20,13 @@ class ScreenOptions:
     sandbox_label: str = "no sandbox"
     limits: Limits = field(default_factory=Limits)
     """Budget shown beside what the model reads."""
+    sessions: Callable[[], SessionShelf] | None = None
+    """The other saved sessions; called on a thread when they are first asked for. None where there are none to go to."""
+    models: Callable[[], ModelShelf] | None = None
+    """The models to choose from; called on a thread when they are first asked for."""
+    go_to: Callable[[str | None], None] | None = None
+    """Where to go when this screen has ended: to a session by its id, or to a new one for None."""
+    pick_session: bool = False
+    """Begin with the list of sessions."""
     clock: Callable[[], float] = time.monotonic
     """Seconds; fixed for pictures."""

@@ -96,6 +96,7 @@ class Picker(ModalScreen[T]):
         self._empty = Static(id="picker-empty")
         self._text = Static(id="picker-text")
         self._hint = Static(id="picker-hint")
+        self._said = ""
         self._told: object = None
         """The row that was highlighted last."""
 
@@ -132,6 +133,11 @@ class Picker(ModalScreen[T]):
         self.look = look or self.look
         self._told = None
         self.rows.fill(self._given)
+        self._say()
+
+    def say(self, text: str) -> None:
+        """A line in place of the keys, until there is another one; empty for the keys again."""
+        self._said = text
         self._say()
 
     @property
@@ -201,7 +207,8 @@ class Picker(ModalScreen[T]):
         at, fitting, rows = self.rows.amount
         count = f"{at} of {fitting:,}" if fitting == rows else f"{at} of {fitting:,}, {plural(rows, 'row')} in all"
         self._title.update(Content(one_line(f"{self.look.title}  ({count})")), layout=False)
-        hint = f"Enter choose · Esc close{' · ' if self.look.hint else ''}{self.look.hint}"
+        hint = one_line(self._said) or f"Enter choose · Esc close{' · ' if self.look.hint else ''}{self.look.hint}"
+        self._hint.set_class(bool(self._said), "-said")
         self._hint.update(Content(hint), layout=False)
         if self.rows.display != bool(fitting):
             self.rows.display, self._empty.display = bool(fitting), not fitting

@@ -33,8 +33,8 @@ def load(text: str) -> KeyMap:
 @pytest.mark.parametrize(
     ("said", "key"),
     [
-        ("f7", "f7"),
-        ("F7", "f7"),
+        ("f10", "f10"),
+        ("F10", "f10"),
         ("Ctrl+J", "ctrl+j"),
         ("^J", "ctrl+j"),
         ("shift+ctrl+left", "ctrl+shift+left"),
@@ -50,7 +50,7 @@ def load(text: str) -> KeyMap:
         ("n", "n"),
         ("N", "N"),
         ("shift+n", "N"),
-        (" f7 ", "f7"),
+        (" f10 ", "f10"),
         ("space", "space"),
         ("f25", None),
         ("ctrl", None),
@@ -75,15 +75,15 @@ def test_every_key_of_the_table_is_read_as_it_is_shown(action: Action) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        '"pane.next" = "f7"',
-        'pane.next = "F7"',
-        '[pane]\nnext = ["f7"]',
+        '"pane.next" = "f10"',
+        'pane.next = "F10"',
+        '[pane]\nnext = ["f10"]',
     ],
 )
 def test_an_id_may_be_written_in_every_way_toml_has(text: str) -> None:
     keymap = load(text)
-    assert (keymap.changed, keymap.complaints) == ({"pane.next": "f7"}, ())
-    assert keymap.named("pane.next") == "F7"
+    assert (keymap.changed, keymap.complaints) == ({"pane.next": "f10"}, ())
+    assert keymap.named("pane.next") == "F10"
     assert keymap.named("app.help") == "F1"
 
 
@@ -98,10 +98,10 @@ def test_several_keys_and_none() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('"pane.nxt" = "f7"', ["line 1", "`pane.nxt`", "no such action", "`pane.next`"]),
-        ('\n\n"pane.next" = "f77"', ["line 3", "'f77' is no key", "Allowed: f7"]),
+        ('"pane.nxt" = "f10"', ["line 1", "`pane.nxt`", "no such action", "`pane.next`"]),
+        ('\n\n"pane.next" = "f77"', ["line 3", "'f77' is no key", "Allowed: f10"]),
         ('"pane.next" = 7', ["line 1", "this is no key"]),
-        ('"pane.next" = [["f7"]]', ["this is no key"]),
+        ('"pane.next" = [["f10"]]', ["this is no key"]),
         ('"pane.next" = "ctrl+h"', ["Backspace"]),
         ('"pane.next" = "ctrl+i"', ["Tab"]),
         ('"pane.next" = "ctrl+m"', ["Enter"]),
@@ -110,9 +110,9 @@ def test_several_keys_and_none() -> None:
         ('"pane.next" = "f1"', ["F1 already does: help (`app.help`)"]),
         ('"prompt.newline" = "f6"', ["F6 already does: next pane"]),
         ('"raw.jump" = "left"', ["Left already does: to the left"]),
-        ('"pane.next" = "f7"\n"layers.split" = "f7"', ["line 2", "F7 already does: next pane"]),
-        ('"pane.next" = "f7', ["Unterminated string", "Write lines such as"]),
-        ('"a\\u001bb" = "f7"', ["no such action"]),
+        ('"pane.next" = "f10"\n"layers.split" = "f10"', ["line 2", "F10 already does: next pane"]),
+        ('"pane.next" = "f10', ["Unterminated string", "Write lines such as"]),
+        ('"a\\u001bb" = "f10"', ["no such action"]),
     ],
 )
 def test_what_is_wrong_is_one_line_that_says_where_and_what_is_allowed(text: str, words: list[str]) -> None:
@@ -134,7 +134,7 @@ def test_keys_that_may_not_arrive_are_bound_and_said() -> None:
 
 def test_two_actions_may_change_places_or_give_way() -> None:
     assert load('"pane.next" = "f2"\n"layers.split" = "f6"').complaints == ()
-    assert load('"app.help" = "f10"\n"pane.next" = "f1"').complaints == ()
+    assert load('"app.help" = "f11"\n"pane.next" = "f1"').complaints == ()
     assert load('"raw.left" = "g"').complaints != ()
     assert load('"chat.expand" = "g"').complaints == (), "in another pane"
 
@@ -155,23 +155,23 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 
 
 def test_help_and_hints_show_the_keys_of_the_person() -> None:
-    keymap = load('"pane.next" = "f7"\n"prompt.newline" = "ctrl+n"\n"layers.split" = ""')
-    assert "  F7                             next pane" in help_text(keymap)
+    keymap = load('"pane.next" = "f10"\n"prompt.newline" = "ctrl+n"\n"layers.split" = ""')
+    assert "  F10                            next pane" in help_text(keymap)
     assert "F6" not in help_text(keymap)
-    assert hints(keymap) == "Enter send · ^N line · ! shell · / commands · F7 pane · F1 help · ^P palette"
+    assert hints(keymap) == "Enter send · ^N line · ! shell · / commands · F10 pane · F1 help · ^P palette"
 
 
 async def test_the_keys_of_the_file_act_and_the_usual_ones_no_longer_do(agent: ScriptedAgent) -> None:
-    write('layers.split = "f7"\nprompt = {newline = "ctrl+n", send = "ctrl+j"}\nrun.escape = "f10"\napp.quit = "ctrl+e"')
+    write('layers.split = "f10"\nprompt = {newline = "ctrl+n", send = "ctrl+j"}\nrun.escape = "f11"\napp.quit = "ctrl+e"')
     app = make_app(agent)
     async with app.run_test(size=(140, 40)) as pilot:
         await drawn(pilot)
         assert "^N line" in screen_text(app)
-        assert "[ Cancel   F10 ]" in screen_text(app)
+        assert "[ Cancel   F11 ]" in screen_text(app)
         before = app.board.split
         await pilot.press("f2")
         assert app.board.split is before
-        await pilot.press("f7")
+        await pilot.press("f10")
         assert app.board.split is not before
         await pilot.press("a", "ctrl+n", "b", "enter")  # Enter: what it means in every text
         assert app.board.prompt.text == "a\nb\n"
@@ -182,7 +182,7 @@ async def test_the_keys_of_the_file_act_and_the_usual_ones_no_longer_do(agent: S
         agent.begin("x")
         await pilot.press("escape")
         assert "cancel" not in agent.calls
-        await pilot.press("f10")
+        await pilot.press("f11")
         assert "cancel" in agent.calls
         agent.end()
         await pilot.press("ctrl+d")
@@ -193,10 +193,10 @@ async def test_the_keys_of_the_file_act_and_the_usual_ones_no_longer_do(agent: S
 
 
 async def test_lists_honour_the_file_too(agent: ScriptedAgent) -> None:
-    write('"list.down" = "ctrl+n"\n"app.palette" = "f10"')
+    write('"list.down" = "ctrl+n"\n"app.palette" = "f11"')
     app = make_app(agent)
     async with app.run_test(size=(140, 40)) as pilot:
-        await pilot.press("f10")
+        await pilot.press("f11")
         await pilot.pause()
         await until(pilot, lambda: "> Help" in screen_text(app))
         await pilot.press("down")
@@ -207,12 +207,12 @@ async def test_lists_honour_the_file_too(agent: ScriptedAgent) -> None:
 
 
 async def test_a_wrong_file_is_told_and_the_screen_works(agent: ScriptedAgent) -> None:
-    write('"pane.nxt" = "f7"\n"layers.split" = "f7"')
+    write('"pane.nxt" = "f10"\n"layers.split" = "f10"')
     app = make_app(agent)
     async with app.run_test(size=(140, 40)) as pilot:
         await until(pilot, lambda: "`pane.nxt`" in screen_text(app))
         before = app.board.split
-        await pilot.press("f7")
+        await pilot.press("f10")
         assert app.board.split is not before
         await send(pilot, "go")
         await until(pilot, lambda: agent.calls == ["submit go"])
