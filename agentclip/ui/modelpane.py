@@ -6,13 +6,14 @@ from bisect import bisect_right
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
 from agentclip.results import Limits, Presented
 from agentclip.ui.actions import Place, bindings
+from agentclip.ui.find import Search, Words
+from agentclip.ui.find_rows import RowSearch
 from agentclip.ui.foreign import one_line, segments
 from agentclip.ui.format import size
 from agentclip.ui.pane import Pane
@@ -44,6 +45,9 @@ class ModelPane(Pane):
         self._lines: list[int] = []
         """The line of the text each row belongs to."""
         self._made_for: tuple[int, Ink, Presented | None] | None = None
+        self._hits: dict[int, list[tuple[int, int]]] = {}
+        self._hits_for: tuple[list[Row], Words | None] | None = None
+        """The rows and words that the hits are of."""
         self._title()
 
     def total_rows(self) -> int:
@@ -62,7 +66,7 @@ class ModelPane(Pane):
     def show(self, run: Run | None) -> None:
         """Another run, or the same one when it has ended."""
         if run is not self.run:
-            self._pointed = None
+            self.point(None)
             self.scroll_to(y=0, animate=False, force=True)
         self.run = run
         self._title()
@@ -79,18 +83,32 @@ class ModelPane(Pane):
         key = (self.columns, self.ink, shown)
         if key != self._made_for:
             self._made_for = key
+            self.forget_selection()
             self._fold(shown)
         super().rows_changed()
 
     def go_to_line(self, line: int) -> None:
         """Bring a line of the text into view."""
         row = bisect_right(self._lines, line - 1)
-        self._pointed = row
+        self.point(row)
         self.go_to(row, middle=True)
 
-    def on_click(self, event: events.Click) -> None:
-        """Point at a row."""
-        self._pointed = self.first_row + event.get_content_offset_capture(self).y
+    def search(self, words: Words) -> Search:
+        """Look through the text, which is all there."""
+        return RowSearch(sorted(_hits(self._rows, self._lines, words)[1]), "row")
+
+    @property
+    def searching(self) -> object:
+        """The rows; another width makes others."""
+        return self._rows
+
+    def hits_at(self, row: int) -> list[tuple[int, int]]:
+        """Places in the text, also those that go over the end of a row."""
+        key = (self._rows, self.words)
+        if self._hits_for is None or self._hits_for[0] is not key[0] or self._hits_for[1] != key[1]:
+            self._hits_for = key
+            self._hits = _hits(self._rows, self._lines, self.words)[0] if self.words else {}
+        return self._hits.get(row, [])
 
     def action_jump(self) -> None:
         """Show the row clicked, else the first one in view, in Layer 1."""
@@ -125,3 +143,26 @@ class ModelPane(Pane):
         shown = self.run.shown if self.run else None
         used = f"   {size(len(shown.text.encode('utf-8', 'replace')))} of {size(self._limits.bytes)}" if shown else ""
         self.border_title = f"Layer 2  what the model reads{used}"
+
+
+def _hits(rows: list[Row], lines: list[int], words: Words) -> tuple[dict[int, list[tuple[int, int]]], set[int]]:
+    """Places by row, in characters of the row with its sign; and the rows in which one begins."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    begins: set[int] = set()
+    first = 0
+    while first < len(rows):
+        last = first + 1
+        while last < len(rows) and lines[last] == lines[first]:
+            last += 1
+        texts = ["".join(segment.text for segment in row[1:]) for row in rows[first:last]]
+        for start, end in words.spans("".join(texts)):
+            offset, new = 0, True
+            for row, text in enumerate(texts, first):
+                low, high = max(0, start - offset), min(len(text), end - offset)
+                if low < high:
+                    found.setdefault(row, []).append((low + ModelPane.GUTTER, high + ModelPane.GUTTER))
+                    begins |= {row} if new else set()
+                    new = False
+                offset += len(text)
+        first = last
+    return found, begins

@@ -1,32 +1,39 @@
-"""What the three panes share: rows drawn on demand, follow, marks for new lines, selection, the background.
+"""What the three panes share: rows drawn on demand, follow, marks for new lines, selection, hits, the background.
 
 A pane tells how many rows it has and draws one of them; everything that depends on the size of the content is done by its
-subclass.
+subclass. A selection is kept in cells of the whole row and in `key_at` of the row, which stays the same while others change.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from rich.cells import split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
+from agentclip.ui.actions import Place, bindings
+from agentclip.ui.find import Search, Words
 from agentclip.ui.format import plural
 from agentclip.ui.themes import Ink
 
 MAX_COPIED_ROWS = 20_000
+HIT = Style(reverse=True)
 
 
 class Pane(ScrollView, can_focus=True):
     """A view over rows. Follows its end until somebody scrolls up."""
 
     ALLOW_SELECT = True
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Place.PANE)
     GUTTER: ClassVar[int] = 0
     """Cells of signs before each row, which are not copied."""
     ALIVE: ClassVar[bool] = True
@@ -42,16 +49,61 @@ class Pane(ScrollView, can_focus=True):
         """We scroll, not the person."""
         self._base = Style()
         """The pane's own colours, looked up once for all lines."""
+        self._painting = False
+        self.words: Words | None = None
+        """Shown reversed wherever they are in view; None: nothing is looked for."""
         self._pointed: int | None = None
         """The row last clicked or jumped to."""
+        self._at_hit = False
+        """That row was found: the next hit is behind it."""
 
     def total_rows(self) -> int:
         """How many rows there are."""
         raise NotImplementedError
 
     def strip_at(self, row: int) -> Strip:
-        """One row, without background."""
+        """One row as it is in view, without background."""
         raise NotImplementedError
+
+    def whole_at(self, row: int) -> Strip:
+        """One row with what is out of view at its sides."""
+        return self.strip_at(row)
+
+    def in_view(self, strip: Strip) -> Strip:
+        """The part of a whole row that is in view."""
+        return strip
+
+    @property
+    def shift(self) -> int:
+        """Cells of a whole row, behind its signs, that are out of view at the left."""
+        return 0
+
+    def key_at(self, row: int) -> int:
+        """What the selection calls the row; grows from row to row."""
+        return row
+
+    def selectable(self, first: int, last: int | None) -> Iterator[tuple[int, Strip]]:
+        """Keys and whole rows from one key to another; None is the last."""
+        end = self.total_rows() - 1
+        for row in range(max(0, first), (end if last is None else min(last, end)) + 1):
+            yield row, self.whole_at(row)
+
+    def search(self, words: Words) -> Search:
+        """Begin to look for words."""
+        raise NotImplementedError
+
+    @property
+    def searching(self) -> object:
+        """What a search is about: another one, and it begins anew."""
+        return None
+
+    def hits_at(self, row: int) -> list[tuple[int, int]]:
+        """Where the words stand in a whole row, in characters."""
+        raise NotImplementedError
+
+    def pointed_text(self) -> tuple[str, str]:
+        """What the person points at, as text, and what to call it."""
+        return self.whole_at(self.pointed_row).text[self.GUTTER :].rstrip(), "the line"
 
     def restyle(self, ink: Ink) -> None:
         """Another theme."""
@@ -102,9 +154,43 @@ class Pane(ScrollView, can_focus=True):
 
     @property
     def pointed_row(self) -> int:
-        """The row last clicked while it is in view, else the first one in view."""
+        """The row last clicked or found while it is in view, else the first one in view."""
         row = self._pointed
-        return row if row is not None and self.first_row <= row < self.first_row + self.view_height else self.first_row
+        return row if row is not None and self._sees(row) else self.first_row
+
+    def _sees(self, row: int) -> bool:
+        return self.first_row <= row < self.first_row + self.view_height
+
+    def point(self, row: int | None, *, hit: bool = False) -> None:
+        """The person means this row."""
+        self._pointed = row
+        self._at_hit = hit and row is not None
+
+    @property
+    def origin(self) -> tuple[int, bool]:
+        """The row from which one looks on, and whether it is looked at too."""
+        row = self.pointed_row
+        return row, not (self._at_hit and row == self._pointed)
+
+    def go_to_hit(self, row: int) -> None:
+        """Bring a hit into view and stay there."""
+        if not self._sees(row) or row == self.first_row + self.view_height - 1:
+            self.go_to(row, middle=True)
+        if self.following and self.ALIVE:
+            self.following = False
+            self._seen = self.total_rows()
+        self.point(row, hit=True)
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Point at a row."""
+        self.point(self.first_row + event.get_content_offset_capture(self).y)
+
+    def forget_selection(self) -> None:
+        """What was selected is not there any more."""
+        selections = self.screen.selections
+        if self in selections:
+            self.screen.selections = {widget: each for widget, each in selections.items() if widget is not self}
 
     def follow(self) -> None:
         """To the end, and stay there."""
@@ -146,33 +232,59 @@ class Pane(ScrollView, can_focus=True):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Lines of the screen."""
         self._base = self.rich_style
-        return super().render_lines(crop)
+        self._painting = True
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._painting = False
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """One line of the screen; asked for by anybody but the painter, it tells what the mouse points at."""
         row = self.first_row + y
         width = self.columns
         base = self._base
         if row >= self.total_rows():
             return Strip.blank(width, base)
-        strip = self.strip_at(row)
-        selection = self.text_selection
-        if selection is not None and (span := selection.get_span(row)) is not None:
-            strip = _highlight(strip, span, self.screen.get_component_rich_style("screen--selection"))
-        strip = strip.crop_extend(0, width, None).apply_style(base).apply_offsets(0, row)
+        if not self._painting:
+            return self._with_offsets(self.strip_at(row).crop_extend(0, width, None), self.key_at(row), self.shift)
+        strip = self.in_view(self._highlighted(row)).crop_extend(0, width, None).apply_style(base)
         if y == self.view_height - 1 and self.new_rows:
             return self._with_mark(strip, width, base)
         return strip
 
+    def _highlighted(self, row: int) -> Strip:
+        strip = self.whole_at(row)
+        if self.words is not None:
+            current = Style(bold=True, underline=True) if self._at_hit and row == self._pointed else Style()
+            for span in self.hits_at(row):
+                strip = _highlight(strip, span, HIT + current)
+        selection = self.text_selection
+        if selection is not None and (selected := selection.get_span(self.key_at(row))) is not None:
+            characters = _characters(strip.text, selected)
+            strip = _highlight(strip, characters, self.screen.get_component_rich_style("screen--selection"))
+        return strip
+
+    def _with_offsets(self, strip: Strip, key: int, shift: int) -> Strip:
+        """A segment per character as a person sees it, so that Textual, which counts code points, finds the right one."""
+        cell = 0
+        found: list[Segment] = []
+        text = strip.text
+        for start, end, size in split_graphemes(text)[0]:
+            column = cell if cell < self.GUTTER else cell + shift
+            found.append(Segment(text[start:end], Style.from_meta({"offset": (column, key)})))
+            cell += size
+        return Strip(found, strip.cell_length)
+
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, without the signs before each row."""
-        first = selection.start.y if selection.start else 0
-        last = selection.end.y if selection.end else self.total_rows() - 1
         lines: list[str] = []
-        for row in range(max(0, first), min(last, first + MAX_COPIED_ROWS, self.total_rows() - 1) + 1):
-            start, end = selection.get_span(row) or (0, 0)
-            text = self.strip_at(row).text
-            lines.append(text[max(start, self.GUTTER) : len(text) if end < 0 else end].rstrip())
+        last = selection.end.y if selection.end else None
+        for key, strip in self.selectable(selection.start.y if selection.start else 0, last):
+            text = strip.text
+            start, end = _characters(text, selection.get_span(key) or (0, 0))
+            lines.append(text[max(start, self.GUTTER) : end].rstrip())
+            if len(lines) > MAX_COPIED_ROWS:
+                break
         return "\n".join(lines), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:  # noqa: ARG002  every row looks for itself
@@ -185,15 +297,29 @@ class Pane(ScrollView, can_focus=True):
         return Strip([*strip.crop(0, width - len(text)), Segment(text, style)], width)
 
 
+def _characters(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """Cells as characters: whoever has a cell in the span is in it; an end of -1 is the end of the row."""
+    start, end = span
+    if text.isascii():
+        return min(start, len(text)), len(text) if end < 0 else min(end, len(text))
+    inside: list[tuple[int, int]] = []
+    cell = 0
+    for begin, behind, size in split_graphemes(text)[0]:
+        if cell + size > start and (end < 0 or cell < end):
+            inside.append((begin, behind))
+        cell += size
+    return (inside[0][0], inside[-1][1]) if inside else (len(text), len(text))
+
+
 def _highlight(strip: Strip, span: tuple[int, int], style: Style) -> Strip:
-    """The characters of `span` in the colours of the selection; an end of -1 is the end of the row."""
+    """The characters of `span` in another style."""
     start, end = span
     position = 0
     found: list[Segment] = []
     for segment in strip:
         text = segment.text
         low = min(max(0, start - position), len(text))
-        high = len(text) if end < 0 else min(max(low, end - position), len(text))
+        high = min(max(low, end - position), len(text))
         chosen = (segment.style or Style()) + style
         pieces = ((text[:low], segment.style), (text[low:high], chosen), (text[high:], segment.style))
         found += [Segment(piece, look) for piece, look in pieces if piece]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from agentclip.ui.bars import Tabs
+from agentclip.ui.find_actions import FindActions
 from agentclip.ui.layout import PaneName
 from agentclip.ui.modelpane import ModelPane
 from agentclip.ui.pane import Pane
 from agentclip.ui.rawpane import RawPane
-from agentclip.ui.screen_app import ScreenApp
 from agentclip.ui.transcript import Transcript
 
 
-class PaneActions(ScreenApp):
+class PaneActions(FindActions):
     """Panes: which is in view, which run they show, where they stand."""
 
     def on_tabs_chosen(self, message: Tabs.Chosen) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
-from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
 from agentclip.results import LineFate, LineRange, Presented
 from agentclip.ui.actions import Place, bindings
+from agentclip.ui.find import Search, Words
+from agentclip.ui.find_rows import RowSearch, SpoolSearch
 from agentclip.ui.foreign import decode, terminal_segments
 from agentclip.ui.pane import Pane
 from agentclip.ui.runs import Run
@@ -64,7 +66,8 @@ class RawPane(Pane):
         """Another run."""
         self.run = run
         self.left = 0
-        self._pointed = None
+        self.point(None)
+        self.forget_selection()
         # A living run is watched at its end, a finished one read from its beginning.
         self.following = run is None or run.finished is None
         self._seen = None
@@ -100,7 +103,16 @@ class RawPane(Pane):
         self._drawn_for = self.run.shown if self.run else None
         super().rows_changed()
 
+    @property
+    def shift(self) -> int:
+        """Columns scrolled to the side."""
+        return self.left
+
     def strip_at(self, row: int) -> Strip:
+        """The part of a row that is in view."""
+        return self.in_view(self.whole_at(row))
+
+    def whole_at(self, row: int) -> Strip:
         """A row, parsed when it is looked at for the first time."""
         if row not in self._strips and self.run is not None:
             if len(self._strips) > 4 * self.view_height:
@@ -108,12 +120,46 @@ class RawPane(Pane):
             for offset, found in enumerate(self.run.rows.read(row, self.view_height)):
                 self._strips[row + offset] = self._draw(found)
             if row == self.run.rows.total and (path := self.run.rows.lost) is not None:
-                return Strip([Segment(f"  the file is gone: {path}", self.ink["mark"])]).crop(0, self.columns)
+                return Strip([Segment(f"  the file is gone: {path}", self.ink["mark"])])
         return self._strips.get(row, Strip([], 0))
 
-    def on_click(self, event: events.Click) -> None:
-        """Point at a row."""
-        self._pointed = self.first_row + event.get_content_offset_capture(self).y
+    def in_view(self, strip: Strip) -> Strip:
+        """The signs, and the text from the column scrolled to on."""
+        room = self.columns - self.GUTTER
+        if self.left == 0 and strip.cell_length <= self.columns:
+            return strip
+        signs, text = strip.crop(0, self.GUTTER), strip.crop(self.GUTTER + self.left)
+        if text.cell_length > room:
+            text = Strip([*text.crop(0, room - 1), Segment("»", self.ink["mark"])])
+        return Strip([*signs, *text])
+
+    def search(self, words: Words) -> Search:
+        """Look through the whole spools."""
+        return SpoolSearch(self.run.rows, words) if self.run else RowSearch((), "line")
+
+    @property
+    def searching(self) -> object:
+        """The run."""
+        return self.run
+
+    def hits_at(self, row: int) -> list[tuple[int, int]]:
+        """In the text of the line, as far as it is read for the screen."""
+        if self.words is None:
+            return []
+        text = self.whole_at(row).text[self.GUTTER :]
+        return [(start + self.GUTTER, end + self.GUTTER) for start, end in self.words.spans(text)]
+
+    def go_to_hit(self, row: int) -> None:
+        """Bring a hit into view, also from the side."""
+        super().go_to_hit(row)
+        hits = self.hits_at(row)
+        room = self.columns - self.GUTTER
+        text = self.whole_at(row).text
+        first = cell_len(text[self.GUTTER : hits[0][0]]) if hits else 0
+        last = first + (cell_len(text[slice(*hits[0])]) if hits else 0)
+        if not (self.left <= first and last < self.left + room):
+            self.left = 0 if last < room else max(0, first - room // 3)
+            self.refresh()
 
     def action_jump(self) -> None:
         """Show the row clicked, else the first one in view, in Layer 2."""
@@ -126,7 +172,7 @@ class RawPane(Pane):
     def action_aside(self, direction: int) -> None:
         """To the left or right, as far as the lines in view go."""
         for row in range(self.first_row, min(self.first_row + self.view_height, self.total_rows())):
-            self.strip_at(row)
+            self.whole_at(row)
         furthest = max(0, self._widest - (self.columns - self.GUTTER))
         self.left = min(max(0, self.left + direction * STEP), max(furthest, self.left if direction < 0 else 0))
         self.rows_changed()
@@ -149,13 +195,8 @@ class RawPane(Pane):
         found = terminal_segments(decode(row.raw.data), self.ink[color], self.ink["mark"])
         if row.raw.left_out:
             found.append(Segment(f"… +{row.raw.left_out:,} bytes", self.ink["mark"]))
-        content = Strip(found)
-        self._widest = max(self._widest, content.cell_length)
-        content = content.crop(self.left)
-        room = self.columns - self.GUTTER
-        if content.cell_length > room:
-            content = Strip([*content.crop(0, room - 1), Segment("»", self.ink["mark"])])
-        return Strip([self._sign(row), Segment(" "), *content])
+        self._widest = max(self._widest, sum(segment.cell_length for segment in found))
+        return Strip([self._sign(row), Segment(" "), *found])
 
     def _sign(self, row: Row) -> Segment:
         if row.stage is not None:

@@ -6,7 +6,7 @@ times per second; inside one such step stdout comes first. Must not know: widget
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -115,12 +115,38 @@ class SpoolRows:
             rows += [Row(stage, line + offset, raw) for offset, raw in enumerate(found)]
         return rows
 
-    def row_of(self, line: int) -> int:
-        """The row on which a line of stdout stands."""
+    def row_of(self, line: int, stage: int | None = None) -> int:
+        """The row on which a line of stdout, or of a stage's stderr, stands."""
         for start, piece in zip(self._starts, self._pieces, strict=True):
-            if piece.stage is None and piece.first <= line < piece.first + piece.count:
+            if piece.stage == stage and piece.first <= line < piece.first + piece.count:
                 return start + line - piece.first
-        return self._placed_rows() + max(0, line - self._placed.get(None, 0))
+        streams = self._streams()
+        before = sum(self._waiting(other) for other in streams[: streams.index(stage)])
+        return self._placed_rows() + before + max(0, line - self._placed.get(stage, 0))
+
+    def lines_before(self, row: int, stage: int | None) -> int:
+        """How many lines of a stream stand above a row."""
+        inside = row - self._placed_rows()
+        if inside <= 0:
+            for at in range(bisect_left(self._starts, row) - 1, -1, -1):
+                piece = self._pieces[at]
+                if piece.stage == stage:
+                    return piece.first + min(piece.count, row - self._starts[at])
+            return 0
+        for other in self._streams():
+            waiting = self._waiting(other)
+            if other == stage:
+                return self._placed.get(stage, 0) + min(max(0, inside), waiting)
+            inside -= waiting
+        return 0
+
+    def covers(self, line: int, stage: int | None) -> bool:
+        """Whether a line is indexed."""
+        return line < self._index(stage).lines
+
+    def sizes(self) -> list[tuple[int | None, str, int]]:
+        """Stage, path and bytes of every stream."""
+        return [(stage, self._index(stage).path, self._sizes.get(stage, 0)) for stage in self._streams()]
 
     def _streams(self) -> list[int | None]:
         return [None, *sorted(self.stderr)]

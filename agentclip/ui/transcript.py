@@ -7,6 +7,7 @@ estimated until an item comes into view, and then corrected without moving what 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,6 +18,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from agentclip.ui.actions import Place, bindings
+from agentclip.ui.find import Search, Words
+from agentclip.ui.find_chat import ChatSearch
 from agentclip.ui.heights import Heights
 from agentclip.ui.pane import Pane
 from agentclip.ui.session_state import SessionState
@@ -26,6 +29,10 @@ from agentclip.ui.wrap import Row
 
 KEPT_ITEMS = 400
 """Items whose rows are kept."""
+_KEY = 1 << 20
+"""Keys of an item's rows for the selection."""
+_FIRST_KEY = 1 << 30
+"""Of the item that was the first at the beginning: there is room before it."""
 
 
 @dataclass(slots=True)
@@ -56,8 +63,15 @@ class Transcript(Pane):
         self._heights = Heights()
         self._exact: set[Item] = set()
         """Items whose height is no estimate at the present width."""
+        self._earlier = 0
+        """How many items came before the first one since then."""
         self._made: OrderedDict[Item, _Made] = OrderedDict()
         self._width = 0
+        self._pointed_place: tuple[int, int] | None = None
+        """Item and row of it that was last clicked or found."""
+        self._hits: list[tuple[int, int, int]] = []
+        self._hits_in: tuple[Item, int, int, Words] | None = None
+        """Item, revision, width and words that the hits are of."""
 
     def total_rows(self) -> int:
         """Rows of all items, partly estimated."""
@@ -75,10 +89,91 @@ class Transcript(Pane):
             return strip.extend_cell_length(self.columns).apply_style(background)
         return strip
 
+    def key_at(self, row: int) -> int:
+        """Item and row of the item: items above may change their height."""
+        index, inside = self._place(row)
+        return (_FIRST_KEY + index - self._earlier) * _KEY + inside
+
+    def selectable(self, first: int, last: int | None) -> Iterator[tuple[int, Strip]]:
+        """Item by item, also those that were never in view."""
+        shift = _FIRST_KEY - self._earlier
+        for index in range(max(0, first // _KEY - shift), len(self._state.items)):
+            for inside, row in enumerate(self._rows(self._state.items[index])):
+                key = (shift + index) * _KEY + inside
+                if last is not None and key > last:
+                    return
+                if key >= first:
+                    yield key, Strip(row)
+
+    def search(self, words: Words) -> Search:
+        """Look through all items."""
+        return ChatSearch(self, self._state.items, words)
+
+    def rows_with(self, index: int, words: Words) -> list[int]:
+        """Rows of the pane on which a place in an item begins; the first row when only its source has the words."""
+        self._measure(index)
+        found = sorted({places[0] for places in words.places(self._texts(self._state.items[index]))})
+        start = self._heights.start(index)
+        return [start + inside for inside in found] or [start + self._state.items[index].lead]
+
+    def item_at(self, row: int) -> int:
+        """Index of the item on a row."""
+        self._append_new()
+        return self._heights.at(row)
+
+    def hits_at(self, row: int) -> list[tuple[int, int]]:
+        """Places in the item, also those that go over the end of a row."""
+        if self.words is None:
+            return []
+        index, inside = self._place(row)
+        item = self._state.items[index]
+        if self._hits_in != (item, item.revision, self._width, self.words):
+            self._hits_in = (item, item.revision, self._width, self.words)
+            self._hits = self.words.places(self._texts(item))
+        return [(start, end) for at, start, end in self._hits if at == inside]
+
+    def go_to_hit(self, row: int) -> None:
+        """Bring a hit into view; what comes into view around it gets its height first."""
+        index, inside = self._place(row)
+        self._measure_up(index, self.view_height)
+        self._measure_down(index, self.view_height + inside)
+        self._resize_content(self._heights.total)
+        super().go_to_hit(self._heights.start(index) + inside)
+
+    def point(self, row: int | None, *, hit: bool = False) -> None:
+        """The person means this row of this item."""
+        super().point(row, hit=hit)
+        self._pointed_place = None if row is None else self._place(row)
+
+    @property
+    def pointed_row(self) -> int:
+        """Where the row last clicked or found stands now, while it is in view; else the first one in view."""
+        if self._pointed_place is not None:
+            index, inside = self._pointed_place
+            self._pointed = self._heights.start(index) + inside
+        return super().pointed_row
+
+    @property
+    def pointed_item(self) -> Item | None:
+        """What was clicked or found while it is in view, else the chosen run if it is, else the first item in view."""
+        if not self._state.items or not len(self._heights):
+            return None
+        row = self.pointed_row
+        if row != self._pointed and self.chosen is not None:
+            start = self._heights.start(self._state.items.index(self._state.row(self.chosen)))
+            row = start if self._sees(start) else row
+        return self._state.items[self._heights.at(row)]
+
+    def pointed_text(self) -> tuple[str, str]:
+        """The source of an item; of a run its command."""
+        item = self.pointed_item
+        return (item.source, item.NAME) if item else ("", "nothing")
+
     def sync(self) -> None:
         """Take what changed in the session's items."""
         for item in self._state.take_changed():
             self._exact.discard(item)
+        self._take_earlier()
         self._settle()
         self.rows_changed()
 
@@ -118,6 +213,7 @@ class Transcript(Pane):
         row = self.first_row + event.get_content_offset_capture(self).y
         if row >= self.total_rows():
             return
+        self.point(row)
         index = self._heights.at(row)
         item = self._state.items[index]
         if isinstance(item, RunItem) and item.run and row - self._heights.start(index) == item.lead:
@@ -126,6 +222,14 @@ class Transcript(Pane):
     def action_choose(self) -> None:
         """Expand or collapse the chosen run, else the newest."""
         self.post_message(self.RunChosen(None))
+
+    def _place(self, row: int) -> tuple[int, int]:
+        """Index of the item on a row, and the row of it."""
+        index = self._heights.at(row)
+        return index, row - self._heights.start(index)
+
+    def _texts(self, item: Item) -> list[str]:
+        return ["".join(segment.text for segment in row) for row in self._rows(item)]
 
     def _rows(self, item: Item) -> list[Row]:
         made = self._made.get(item)
@@ -139,6 +243,8 @@ class Transcript(Pane):
 
     def _rebuild(self) -> None:
         anchor, inside = self._anchor()
+        if self._width:
+            self.forget_selection()
         self._width = self.columns
         self._made.clear()
         self._exact.clear()
@@ -148,7 +254,23 @@ class Transcript(Pane):
             self._steer(self._heights.start(anchor) + min(inside, self._heights[anchor] - 1))
         self._settle()
 
+    def _take_earlier(self) -> None:
+        """Items that came before the first one; what is in view stays where it is."""
+        count, self._earlier = self._state.earlier - self._earlier, self._state.earlier
+        if not count or not len(self._heights):
+            return
+        heights = [item.estimate(self._width) for item in self._state.items[:count]]
+        first_row, rows = self.first_row, sum(heights)
+        self._heights.prepend(heights)
+        self._pointed = None if self._pointed is None else self._pointed + rows
+        self._seen = None if self._seen is None else self._seen + rows
+        if self._pointed_place is not None:
+            self._pointed_place = (self._pointed_place[0] + count, self._pointed_place[1])
+        self._steer(first_row + rows)
+
     def _append_new(self) -> None:
+        if not len(self._heights):
+            self._earlier = self._state.earlier
         for item in self._state.items[len(self._heights) :]:
             self._heights.append(item.estimate(self._width))
 
@@ -156,8 +278,7 @@ class Transcript(Pane):
         """The item at the top of the view, and the row of it."""
         if not len(self._heights):
             return 0, 0
-        index = self._heights.at(self.first_row)
-        return index, self.first_row - self._heights.start(index)
+        return self._place(self.first_row)
 
     def _settle(self) -> None:
         """Give the items in view their exact heights; what the person reads stays where it is."""

@@ -7,6 +7,7 @@ that it changed; who draws keeps what it drew. Must not know: widgets, scrolling
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -30,10 +31,27 @@ _SIGNS = {Severity.INFO: ("· ", "notice"), Severity.WARNING: ("! ", "not-sent")
 class Item:
     """One entry of the transcript."""
 
-    lead: bool
+    lead: bool = False
     """A blank row comes before it."""
     revision: int = 0
     """Grows with every change that can be seen."""
+
+    NAME: ClassVar[str] = "the text"
+    """What to call it."""
+
+    @property
+    def source(self) -> str:
+        """The text it is made of, as it was written."""
+        raise NotImplementedError
+
+    @property
+    def searched(self) -> str:
+        """All text of it that can be seen."""
+        return self.source
+
+    def leads_after(self, before: Item | None) -> bool:
+        """Whether a blank row comes between it and what stands before it."""
+        return before is not None
 
     def rows(self, width: int, ink: Ink) -> list[Row]:
         """Everything, at this width."""
@@ -58,10 +76,22 @@ def _estimate(text: str, width: int) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class UserItem(Item):
-    """What the person wrote."""
+class WrittenItem(Item):
+    """Text that somebody wrote."""
 
     text: str = ""
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        return self.text
+
+
+@dataclass(slots=True, eq=False)
+class UserItem(WrittenItem):
+    """What the person wrote."""
+
+    NAME: ClassVar[str] = "your message"
 
     def body(self, width: int, ink: Ink) -> list[Row]:
         """Each line behind a sign."""
@@ -78,16 +108,21 @@ class UserItem(Item):
 
 
 @dataclass(slots=True, eq=False)
-class AssistantItem(Item):
+class AssistantItem(WrittenItem):
     """What the model wrote, growing or complete."""
 
-    text: str = ""
+    NAME: ClassVar[str] = "the answer"
     reasoning: str = ""
     live: bool = False
     """Still streaming."""
     partial: bool = False
     """Cut or cancelled: only this much came."""
     _stream: MarkdownStream | None = None
+
+    @property
+    def searched(self) -> str:
+        """The text, and of the reasoning what is shown."""
+        return f"{self._thought()}\n{self.text}" if self.reasoning else self.text
 
     def body(self, width: int, ink: Ink) -> list[Row]:
         """Reasoning in one row, then the text."""
@@ -109,19 +144,26 @@ class AssistantItem(Item):
         return _estimate(self.text, width) + bool(self.reasoning) + self.partial + self.lead
 
     def _reasoning(self, width: int, ink: Ink) -> list[Row]:
+        thought = self._thought()
+        return [[Segment(fit("~ " + one_line(thought), width), ink["muted"] + Style(italic=True))]] if thought else []
+
+    def _thought(self) -> str:
         lines = [line for line in self.reasoning.splitlines() if line.strip()]
         if not lines:
-            return []
-        words = lines[-1] if self.live else f"{lines[0]}  ({plural(len(lines), 'line')} of reasoning)"
-        return [[Segment(fit("~ " + one_line(words), width), ink["muted"] + Style(italic=True))]]
+            return ""
+        return lines[-1] if self.live else f"{lines[0]}  ({plural(len(lines), 'line')} of reasoning)"
 
 
 @dataclass(slots=True, eq=False)
-class NoticeItem(Item):
+class NoticeItem(WrittenItem):
     """One line for the person."""
 
-    text: str = ""
+    NAME: ClassVar[str] = "the notice"
     severity: Severity = Severity.INFO
+
+    def leads_after(self, before: Item | None) -> bool:  # noqa: ARG002  close to whatever it is about
+        """Never."""
+        return False
 
     def body(self, width: int, ink: Ink) -> list[Row]:
         """A sign and the text."""
@@ -139,10 +181,8 @@ class NoticeItem(Item):
 
 
 @dataclass(slots=True, eq=False)
-class TextItem(Item):
+class TextItem(WrittenItem):
     """Text of the program itself, such as the first screen and the help."""
-
-    text: str = ""
 
     def body(self, width: int, ink: Ink) -> list[Row]:
         """Line by line."""
@@ -157,10 +197,26 @@ class TextItem(Item):
 class RunItem(Item):
     """A run: one row, with its last lines while it is alive, with what the model reads when expanded."""
 
+    NAME: ClassVar[str] = "the command"
     run: Run | None = None
     now_s: float = 0.0
     """The screen's clock when it was last told to look."""
     expanded: bool = False
+
+    def leads_after(self, before: Item | None) -> bool:
+        """Runs stand close together."""
+        return super(RunItem, self).leads_after(before) and not isinstance(before, RunItem)
+
+    @property
+    def source(self) -> str:
+        """The command."""
+        return self._run().command
+
+    @property
+    def searched(self) -> str:
+        """The command, and what hangs below its row."""
+        run = self._run()
+        return "\n".join([run.command, *self._shown(run)[:EXPANDED_LINES]]) if self.expanded else run.command
 
     def body(self, width: int, ink: Ink) -> list[Row]:
         """The row of the run and what hangs below it."""
@@ -204,8 +260,11 @@ class RunItem(Item):
         rows: list[Row] = []
         if "\n" in run.command or cell_len(run.command) > width // 2:
             rows = [self._quoted("$ " + line, width, ink) for line in run.command.split("\n")]
-        lines = run.shown.text.split("\n") if run.shown else run.last_lines(EXPANDED_LINES)
+        lines = self._shown(run)
         rows += [self._quoted(line, width, ink) for line in lines[:EXPANDED_LINES]]
         if len(lines) > EXPANDED_LINES:
             rows.append(self._quoted(f"… {plural(len(lines) - EXPANDED_LINES, 'more line')}, see Layer 2", width, ink))
         return rows
+
+    def _shown(self, run: Run) -> list[str]:
+        return run.shown.text.split("\n") if run.shown else run.last_lines(EXPANDED_LINES)

@@ -1,0 +1,185 @@
+"""Finding: Ctrl+F, `/`, n, N, and the box in which the words are typed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from textual import events, on
+from textual.actions import SkipAction
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input
+from textual.worker import Worker, get_current_worker
+
+from agentclip.ui.agent_api import AgentApi
+from agentclip.ui.find import Finding, Search, Words
+from agentclip.ui.layout import LABELS, PaneName
+from agentclip.ui.options import ScreenOptions
+from agentclip.ui.pane import Pane
+from agentclip.ui.screen_app import ScreenApp
+
+LOOK_S = 0.1
+"""How often one looks whether a thread has found something."""
+ENDS = " · n, N: next, previous · Esc closes"
+
+
+class FindActions(ScreenApp):
+    """One search at a time. As long as its line is in view its hits are marked, and Esc closes it instead of cancelling."""
+
+    def __init__(self, agent: AgentApi, options: ScreenOptions) -> None:
+        super().__init__(agent, options)
+        self._finding: Finding | None = None
+        self._find_in: Pane = self.board.chat
+        """The pane that had the focus last."""
+        self._find_worker: Worker[None] | None = None
+        self._find_worker_for: Search | None = None
+        self._find_timer: Timer | None = None
+        self._focus_before: Widget | None = None
+        self._hand_back = False
+        """Enter gives the focus to the pane, as in a pager."""
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is looked for either."""
+        return super().quiet and not self._looking
+
+    @property
+    def _looking(self) -> bool:
+        finding = self._finding
+        return finding is not None and (finding.waiting or self._working)
+
+    @property
+    def _working(self) -> bool:
+        return self._find_worker is not None and not self._find_worker.is_finished
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Remember the pane."""
+        if isinstance(event.widget, Pane):
+            self._find_in = event.widget
+
+    def action_find(self, text: str = "") -> None:
+        """Ctrl+F: the box, for the pane that has the focus or had it last; Enter stays in the box, as in a browser."""
+        reachable = [self.board.panes[name] for name in self.board.arrangement.reachable]
+        pane = self._find_in if self._find_in in reachable else self.board.chat
+        self._open_find(pane, text, hand_back=False)
+
+    def action_find_here(self) -> None:
+        """`/` in a pane: Enter goes back to the pane, where n and N go on, as in a pager."""
+        self._open_find(self._find_in, "", hand_back=True)
+
+    def action_find_next(self, step: int) -> None:
+        """The next hit in the pane that has the focus, or the one before."""
+        words = self.board.find.box.value
+        if not words:
+            self.action_find_here()
+            return
+        self._show_find(self._find_in)
+        self._look_for(words)
+        self._find_go(step)
+
+    def close_open(self) -> bool:
+        """Esc on the line of a search."""
+        bar = self.board.find
+        if not bar.opened:
+            return super().close_open()
+        self._end_finding()
+        bar.opened = False
+        if self.focused is bar.box and self._focus_before is not None:
+            self._focus_before.focus()
+        self.lay_out_now()
+        return True
+
+    @on(Input.Changed, "#find-words")
+    def _typed(self, message: Input.Changed) -> None:
+        if self.board.find.opened:
+            self._look_for(message.value)
+
+    @on(Input.Submitted, "#find-words")
+    def _entered(self, message: Input.Submitted) -> None:
+        self._look_for(message.value)
+        if self._finding is None:
+            self.close_open()
+            return
+        self._find_go(1)
+        if self._hand_back:
+            self._find_in.focus()
+
+    def _open_find(self, pane: Pane, text: str, *, hand_back: bool) -> None:
+        if len(self.screen_stack) > 1:
+            raise SkipAction  # what lies on top has its own meaning of the key
+        bar = self.board.find
+        if self.focused is not bar.box:
+            self._focus_before = self.focused
+        self._find_in, self._hand_back = pane, hand_back
+        self._show_find(pane)
+        bar.box.focus()
+        if text:
+            bar.box.value = text
+            bar.box.cursor_position = len(text)
+        self._look_for(bar.box.value)
+        if text:
+            self._find_go(1)
+
+    def _show_find(self, pane: Pane) -> None:
+        bar = self.board.find
+        name = PaneName(pane.id or "")
+        self.bring(name)
+        bar.name_pane(LABELS[name])
+        if not bar.opened:
+            bar.opened = True
+            self.lay_out_now()
+
+    def _look_for(self, text: str) -> None:
+        """Other words, or another pane; nothing happens when both are the same."""
+        finding, pane = self._finding, self._find_in
+        if finding is not None and finding.words.text == text and finding.pane is pane:
+            return
+        self._end_finding()
+        if text:
+            self._finding = Finding(pane, Words(text))
+            pane.words = self._finding.words
+            self._find_work()
+        self._find_tell()
+
+    def _find_go(self, step: int) -> None:
+        if self._finding is not None:
+            self._finding.ask(step)
+            self._find_work()
+            self._find_again()
+
+    def _find_work(self) -> None:
+        """See to it that somebody looks at what is not looked at yet."""
+        finding = self._finding
+        if finding is None or (self._working and self._find_worker_for is finding.search):
+            return
+        if finding.search.grow():
+            self._find_worker_for = finding.search
+            self._find_worker = self.run_worker(partial(_look, finding.search), group="find", exclusive=True, thread=True)
+        if self._find_timer is None:
+            self._find_timer = self.set_interval(LOOK_S, self._find_again)
+        self._find_timer.resume()
+
+    def _find_again(self) -> None:
+        if self._finding is not None:
+            self._finding.answer()
+        self._find_tell()
+        if not self._looking and self._find_timer is not None:
+            self._find_timer.pause()
+
+    def _find_tell(self) -> None:
+        finding = self._finding
+        self.board.find.tell(finding.said() + ENDS if finding else "words, Enter" + ENDS)
+
+    def _end_finding(self) -> None:
+        if self._find_worker is not None:
+            self._find_worker.cancel()
+        self._find_worker, self._find_worker_for, self._finding = None, None, None
+        for pane in self.board.panes.values():
+            if pane.words is not None:
+                pane.words = None
+                pane.refresh()
+
+
+def _look(search: Search) -> None:
+    worker = get_current_worker()
+    search.look(lambda: worker.is_cancelled)
