@@ -25,6 +25,8 @@ TERMINAL = {
     "exit-ok": "ansigreen",
     "exit-fail": "ansired bold",
 }
+AUTO = "auto"
+"""Fits the terminal's background: here, the terminal's own colours."""
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
@@ -39,20 +41,20 @@ class Inks:
 
 def theme_names() -> list[str]:
     """All that can be chosen."""
-    return sorted(_themes())
+    return [AUTO, *sorted(_themes())]
 
 
 def load_inks(name: str | None) -> Inks:
-    """Of a theme; None means the terminal's own. What a file does not say well stays the terminal's.
+    """Of a theme; None and AUTO mean the terminal's own. What a file does not say well stays the terminal's.
 
     Raises:
         ConfigError: there is no theme of that name that can be read.
     """
-    if name is None:
+    if name is None or name == AUTO:
         return Inks(TERMINAL)
     themes = _themes()
     if name not in themes:
-        raise ConfigError(f"no theme {name}", hint=f"there are {', '.join(sorted(themes))}")
+        raise ConfigError(f"no theme {name}", hint=f"there are {', '.join(theme_names())}")
     variables, syntax = themes[name].get("variables"), themes[name].get("syntax")
     given = variables if isinstance(variables, dict) else {}
     colours = {ink: colour for ink in TERMINAL if isinstance(colour := given.get(ink), str) and _COLOUR.fullmatch(colour)}

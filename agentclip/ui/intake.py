@@ -1,8 +1,8 @@
 """What the terminal sends, cleaned before it is parsed as keys. Pure: bytes in, keys and pastes out.
 
 A paste with marks is taken whole, whatever it contains. A burst without marks (a terminal that knows no bracketed paste) is a
-paste too: its line ends stay line ends; only after a single line one is Enter. Bytes that are no UTF-8 and torn mouse reports
-never become text.
+paste too: its line ends stay line ends; only after a single line one is Enter. Bytes that are no UTF-8, torn mouse reports and
+the terminal's answer about its background never become text, however torn.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
+
+from agentclip.ui.background import beginning_of_answer, take_answers
 
 START, END = "\x1b[200~", "\x1b[201~"
 BURST = 128
@@ -25,28 +27,48 @@ class Pasted:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What the terminal says of its own background."""
+
+    dark: bool
+
+
+Piece = str | Pasted | Background
+QUIET_S = 0.5
+"""After so long a lone Esc was a key, even while an answer is expected."""
+NEXT_ANSWER = "\x1b[?2026;"
+"""The answer to what is asked next: terminals answer in order."""
+PATIENCE_S = 10.0
+"""A terminal that has not answered by then never will."""
+
+
 class Intake:
     """Keeps what is not complete yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, expecting: bool = False) -> None:
+        """`expecting`: the terminal was asked about its background."""
+        self._expecting = expecting
+        self._escape_gone = False
+        """A lone Esc was let go while an answer is expected: it may have been the answer's first byte."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._paste: list[str] | None = None
         """Parts of an open paste; None outside of one."""
         self._held = ""
 
-    def feed(self, data: bytes) -> list[str | Pasted]:
+    def feed(self, data: bytes) -> list[Piece]:
         """Keys as text for the parser, and pastes."""
         text = self._held + self._decoder.decode(data)
         self._held = ""
-        found: list[str | Pasted] = []
+        found: list[Piece] = []
         while text:
             if self._paste is None:
                 before, mark, text = text.partition(START)
                 if mark:
                     self._paste = []
                 else:
-                    before, self._held = _hold_back(before, START, 4)
-                found += _keys(before)
+                    before, self._held = self._hold_back(before)
+                found += self._keys(before)
             else:
                 inside, mark, text = text.partition(END)
                 if not mark:
@@ -56,6 +78,29 @@ class Intake:
                     found.append(Pasted("".join(self._paste).replace("\x00", "")))
                     self._paste = None
         return found
+
+    def nothing_came(self, for_s: float) -> list[Piece]:
+        """Let go what was held for an answer that does not come."""
+        if for_s >= PATIENCE_S and self._expecting:
+            self._expecting = self._escape_gone = False
+            held, self._held = self._held, ""
+            return self._keys(held) if held in {"\x1b", "]"} else []
+        if for_s >= QUIET_S and self._held == "\x1b":
+            self._held = ""
+            self._escape_gone = True
+            return ["\x1b"]
+        return []
+
+    def _hold_back(self, text: str) -> tuple[str, str]:
+        length = beginning_of_answer(text, expected=self._expecting, escape_gone=self._escape_gone)
+        return (text[:-length], text[-length:]) if length else _hold_back(text, START, 4)
+
+    def _keys(self, text: str) -> list[Piece]:
+        text, dark = take_answers(text)
+        if dark is not None or NEXT_ANSWER in text:
+            self._expecting = self._escape_gone = False
+        told: list[Piece] = [] if dark is None else [Background(dark)]
+        return [*told, *_keys(text)]
 
 
 def _hold_back(text: str, mark: str, shortest: int) -> tuple[str, str]:

@@ -165,6 +165,7 @@ class PickerRows(Widget, Generic[T]):
     def on_resize(self) -> None:
         """Another height: the cursor stays in view."""
         self._into_view()
+        self.refresh()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel."""

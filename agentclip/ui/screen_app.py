@@ -6,7 +6,9 @@ panes, prompt and choices ask for stands in the classes built on this one.
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import os
 import time
 from collections.abc import Sequence
 from typing import ClassVar
@@ -16,15 +18,17 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.driver import Driver
-from textual.filter import LineFilter
+from textual.filter import LineFilter, Monochrome
 
 from agentclip import paths
 from agentclip.events import Event, Severity
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.agent_api import AgentApi
+from agentclip.ui.background import dark_by_environment
 from agentclip.ui.bars import CancelButton
 from agentclip.ui.board import AgentView, Board
 from agentclip.ui.earlier import Earlier
+from agentclip.ui.filters import NoColour, Readable
 from agentclip.ui.foreign import ForeignFilter
 from agentclip.ui.format import plural
 from agentclip.ui.keymap import KeyMap
@@ -62,12 +66,20 @@ class ScreenApp(App[int], inherit_bindings=False):
         self.agent = agent
         self.options = options
         self.animation_level = "none"
+        self.theme_wanted = options.theme
+        """A name, or AUTO."""
+        self.terminal_dark = dark_by_environment(os.environ.get("COLORFGBG", "")) is not False
+        """Whether the terminal's own background is; it may tell otherwise later."""
         for theme in self.themes.by_name.values():
             self.register_theme(theme.textual())
-        chosen = self.themes.pick(options.theme)
+        chosen = self.themes.pick(options.theme, dark=self.terminal_dark)
         self.theme = chosen.name
+        self.colours: Readable | NoColour = NoColour(chosen) if os.environ.get("NO_COLOR") else Readable()
         self.state = SessionState()
         self.board = Board(self.state, Ink(chosen), options.limits, agent.unqueue)
+        self.earlier = Earlier((), self.state, 0.0)
+        self._costed = True
+        """The agent knows at once what the session has cost."""
         self._frame_planned = False
         self._frame_cost_s = 0.0
         self._killing = False
@@ -82,8 +94,9 @@ class ScreenApp(App[int], inherit_bindings=False):
         return TerminalDriver
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's, then the last guard against acting characters."""
-        return [*super().get_line_filters(), self._guard]
+        """Textual's, our own for colours, then the last guard against acting characters."""
+        usual = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
+        return [*usual, self.colours, self._guard]
 
     def compose(self) -> ComposeResult:
         """Everything there ever is; what fits is displayed."""
@@ -119,6 +132,7 @@ class ScreenApp(App[int], inherit_bindings=False):
     def _replay(self) -> None:
         self.earlier = Earlier(self.agent.history(), self.state, self.options.clock())
         self.earlier.take_newest()
+        self._costed = not self.earlier.left
         self.state.take_changed()
         if self.options.first_screen and not self.state.items:
             self.state.tell("\n".join(self.options.first_screen))
@@ -136,6 +150,12 @@ class ScreenApp(App[int], inherit_bindings=False):
         self.run_worker(self.agent.serve(), name="agent", exit_on_error=True)
         if self.earlier.left:
             self._read_earlier()
+            self.run_worker(self._read_cost(), name="cost", exit_on_error=True)
+
+    async def _read_cost(self) -> None:
+        await asyncio.to_thread(lambda: self.agent.usage)
+        self._costed = True
+        self.plan_frame()
 
     def _read_earlier(self) -> None:
         """Take a slice of what happened before, and see to it that the rest follows."""
@@ -158,9 +178,11 @@ class ScreenApp(App[int], inherit_bindings=False):
     def quiet(self) -> bool:
         """Whether everything that is known is drawn."""
         run = self.board.run
-        return not self._frame_planned and (run is None or run.rows.complete)
+        return not self._frame_planned and not self.earlier.left and (run is None or run.rows.complete)
 
     @on(RawPane.Advanced)
+    @on(events.DescendantFocus)  # the Cancel button shows whether it has the focus
+    @on(events.DescendantBlur)
     def plan_frame(self) -> None:
         """Draw soon; many events make one frame."""
         if not self._frame_planned and self.is_running:
@@ -181,7 +203,7 @@ class ScreenApp(App[int], inherit_bindings=False):
             self._ticker.resume()
         else:
             self._ticker.pause()
-        view = AgentView.of(self.agent, self.options.sandbox_label, killing=self._killing)
+        view = AgentView.of(self.agent, self.options.sandbox_label, killing=self._killing, costed=self._costed)
         self.board.draw(view, self.options.clock())
         self._frame_cost_s = time.perf_counter() - began
         if busy and self.state.phase is Phase.IDLE:

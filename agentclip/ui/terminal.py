@@ -27,7 +27,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from agentclip.descriptor import DescriptorFile
-from agentclip.ui.intake import Intake, Pasted
+from agentclip.ui.background import QUESTION
+from agentclip.ui.intake import Background, Intake, Pasted, Piece
 
 READ = 64 * 1024
 MAX_BURST = 4 * 1024 * 1024
@@ -47,6 +48,14 @@ RESTORE = (
 
 class HungUp(Message):
     """The terminal is gone."""
+
+
+class BackgroundTold(Message):
+    """The terminal answered what its background is."""
+
+    def __init__(self, *, dark: bool) -> None:
+        super().__init__()
+        self.dark = dark
 
 
 class TerminalDriver(LinuxDriver):
@@ -87,7 +96,8 @@ class TerminalDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         """Read keys and pastes until the screen ends."""
         parser = XTermParser(self._debug)
-        intake = Intake()
+        intake = Intake(expecting=self._asks)
+        came = time.monotonic()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
@@ -96,17 +106,32 @@ class TerminalDriver(LinuxDriver):
                     if not data:
                         self.send_message(HungUp())
                         break
-                    self._take(parser, intake, data)
+                    came = time.monotonic()
+                    self._take(parser, intake.feed(data))
+                else:
+                    self._take(parser, intake.nothing_came(time.monotonic() - came))
                 for event in parser.tick():
                     self.process_message(event)
         with contextlib.suppress(EOFError, ParseError):
             for _ in parser.feed(""):
                 pass
 
-    def _take(self, parser: XTermParser, intake: Intake, data: bytes) -> None:
-        for piece in intake.feed(data):
+    @property
+    def _asks(self) -> bool:
+        # The Linux console would print the question.
+        return self.input_tty and os.environ.get("TERM") != "linux"
+
+    def _request_terminal_sync_mode_support(self) -> None:
+        if self._asks:
+            self.write(QUESTION)
+        super()._request_terminal_sync_mode_support()
+
+    def _take(self, parser: XTermParser, pieces: list[Piece]) -> None:
+        for piece in pieces:
             if isinstance(piece, Pasted):
                 self.process_message(events.Paste(piece.text))
+            elif isinstance(piece, Background):
+                self.send_message(BackgroundTold(dark=piece.dark))
             elif piece:
                 for event in parser.feed(piece):
                     self.process_message(event)

@@ -6,13 +6,14 @@ file is one ConfigError that names file and key.
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from pygments.style import StyleMeta
-from pygments.styles import get_style_by_name
+from pygments.styles import STYLES, get_style_by_name
 from pygments.token import _TokenType
 from pygments.util import ClassNotFound
 from rich.style import Style
@@ -30,6 +31,14 @@ TEXTS = (
     "stopping", "user", "assistant", "muted", "heading", "code", "link", "notice",
 )  # fmt: skip
 VARIABLES = (*TEXTS, *BACKGROUNDS, *FRAMES)
+INKS = (*TEXTS, "foreground")
+"""What text is drawn in."""
+GROUNDS = ("background", "surface", "panel", *BACKGROUNDS)
+"""What text is drawn on: every ink must be readable on each of them, in every theme."""
+AUTO = "auto"
+"""The name that stands for the usual dark or light theme, as the terminal's background asks for."""
+_SHIPPED_STYLES = frozenset(name for _module, name, _aliases in STYLES.values())
+"""Known without importing them."""
 MIN_CONTRAST = 4.5
 """WCAG 2 level AA for text."""
 
@@ -76,21 +85,20 @@ class Ink:
 
     def __init__(self, theme: ScreenTheme) -> None:
         self.theme = theme
-        self.background = theme.color("surface")
+        grounds = sorted(map(theme.color, GROUNDS), key=luminance)
+        self._hardest = grounds[-1] if theme.dark else grounds[0]
+        """What can be read on this ground can be read on all."""
         self._styles: dict[str, Style] = {}
 
     def __getitem__(self, name: str) -> Style:
         if name not in self._styles:
+            assert name in INKS, f"no text is drawn in {name}"
             self._styles[name] = Style(color=self.theme.color(name).rich_color)
         return self._styles[name]
 
-    def on(self, name: str, background: str) -> Style:
-        """A text colour on one of the backgrounds."""
-        return self[name] + Style(bgcolor=self.theme.color(background).rich_color)
-
     def token(self, token: _TokenType) -> Style:
         """The style of a piece of code, with enough contrast whatever the Pygments style thinks."""
-        return _token_style(get_style_by_name(self.theme.syntax), token, self.background)
+        return _token_style(get_style_by_name(self.theme.syntax), token, self._hardest)
 
 
 @lru_cache(maxsize=1024)
@@ -102,13 +110,13 @@ def _token_style(style: StyleMeta, token: _TokenType, background: Color) -> Styl
 
 def contrast(one: Color, other: Color) -> float:
     """The WCAG 2 contrast ratio, 1 to 21."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def readable(text: Color, background: Color) -> Color:
     """The colour itself, or moved towards black or white just far enough to be read."""
-    goal = Color(255, 255, 255) if _luminance(background) < 0.18 else Color(0, 0, 0)
+    goal = Color(255, 255, 255) if luminance(background) < 0.18 else Color(0, 0, 0)
     for step in range(21):
         candidate = text.blend(goal, step / 20, 1)
         if contrast(candidate, background) >= MIN_CONTRAST:
@@ -116,7 +124,9 @@ def readable(text: Color, background: Color) -> Color:
     return goal
 
 
-def _luminance(color: Color) -> float:
+def luminance(color: Color) -> float:
+    """WCAG's relative luminance, 0 for black to 1 for white."""
+
     def channel(value: int) -> float:
         share = value / 255
         return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
@@ -131,8 +141,8 @@ def load_theme(path: Path) -> ScreenTheme:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}", hint="see the shipped themes for the form of a theme file") from error
     name, dark = table.get("name"), table.get("dark")
-    if not isinstance(name, str) or not name or not name.replace("-", "").replace("_", "").isalnum():
-        raise _wrong(path, "name", "letters, digits, - and _")
+    if not isinstance(name, str) or name == AUTO or not name.replace("-", "").replace("_", "").isalnum():
+        raise _wrong(path, "name", f"letters, digits, - and _, but not {AUTO}")
     if not isinstance(dark, bool):
         raise _wrong(path, "dark", "true or false")
     return ScreenTheme(
@@ -144,21 +154,6 @@ def load_theme(path: Path) -> ScreenTheme:
     )
 
 
-def load_themes(folders: tuple[Path, ...]) -> tuple[dict[str, ScreenTheme], tuple[ConfigError, ...]]:
-    """All themes by name, later folders first in rank, and one error for each file that is no theme."""
-    themes: dict[str, ScreenTheme] = {}
-    errors: list[ConfigError] = []
-    for folder in folders:
-        for path in sorted(folder.glob("*.toml")):
-            try:
-                theme = load_theme(path)
-            except ConfigError as error:
-                errors.append(error)
-            else:
-                themes[theme.name] = theme
-    return themes, tuple(errors)
-
-
 @dataclass(frozen=True, slots=True)
 class Themes:
     """All themes there are."""
@@ -166,23 +161,49 @@ class Themes:
     by_name: dict[str, ScreenTheme]
     errors: tuple[ConfigError, ...]
     """Files that are no theme."""
+    by_file: dict[Path, ScreenTheme]
+    """What each file was when it could be read last."""
 
     @classmethod
-    def load(cls) -> Themes:
-        """The shipped ones and the user's. Raises ConfigError when there is none."""
-        themes, errors = load_themes((paths.shipped_themes_dir(), paths.user_themes_dir()))
-        if not themes:
+    def load(cls, before: Themes | None = None) -> Themes:
+        """The shipped ones and the user's; a wrong file is what it was `before`. Raises ConfigError: there is none."""
+        by_file: dict[Path, ScreenTheme] = {}
+        errors: list[ConfigError] = []
+        for path in theme_files():
+            try:
+                by_file[path] = load_theme(path)
+            except ConfigError as error:
+                errors.append(error)
+                if before is not None and path in before.by_file:
+                    by_file[path] = before.by_file[path]
+        if not by_file:
             raise ConfigError(f"{paths.shipped_themes_dir()}: no theme found", hint="install agentclip again")
-        return cls(themes, errors)
+        return cls({theme.name: theme for theme in by_file.values()}, tuple(errors), by_file)
 
-    def pick(self, name: str) -> ScreenTheme:
-        """The theme of that name, else the first."""
-        return self.by_name.get(name) or next(iter(self.by_name.values()))
+    def pick(self, name: str, *, dark: bool = True) -> ScreenTheme:
+        """The theme of that name, the usual one for a dark or a light terminal when the name is `auto`, else the first."""
+        named = ("dark" if dark else "light") if name == AUTO else name
+        return self.by_name.get(named) or next(iter(self.by_name.values()))
 
     def complaints(self, name: str) -> list[str]:
         """What is wrong with the files and with the name asked for, one line each."""
-        missing = [] if name in self.by_name else [f"no theme {name}; there are {', '.join(self.by_name)}"]
+        missing = [] if name in {*self.by_name, AUTO} else [f"no theme {name}; there are {AUTO}, {', '.join(self.by_name)}"]
         return [str(error) for error in self.errors] + missing
+
+
+def theme_files() -> list[Path]:
+    """Later ones go before earlier ones of the same name."""
+    return [path for folder in (paths.shipped_themes_dir(), paths.user_themes_dir()) for path in sorted(folder.glob("*.toml"))]
+
+
+def state_of_files() -> tuple[tuple[str, int, int], ...]:
+    """Changes when a theme file comes, goes or changes. Costs some twenty microseconds."""
+    found = []
+    for path in theme_files():
+        with contextlib.suppress(OSError):
+            now = path.stat()
+            found.append((str(path), now.st_mtime_ns, now.st_size))
+    return tuple(found)
 
 
 def _colors(path: Path, table: dict[str, object], section: str, keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -206,7 +227,8 @@ def _colors(path: Path, table: dict[str, object], section: str, keys: tuple[str,
 def _syntax(path: Path, section: object) -> str:
     name = section.get("pygments") if isinstance(section, dict) else None
     try:
-        get_style_by_name(str(name))
+        if name not in _SHIPPED_STYLES:
+            get_style_by_name(str(name))
     except ClassNotFound as error:
         raise _wrong(path, "syntax.pygments", "the name of a Pygments style such as monokai") from error
     return str(name)

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from agentclip.ui.intake import BURST, Intake, Pasted
+from agentclip.ui.intake import BURST, Intake, Pasted, Piece
 
 START, END = b"\x1b[200~", b"\x1b[201~"
 
 
-def take(*chunks: bytes) -> list[str | Pasted]:
+def take(*chunks: bytes) -> list[Piece]:
     intake = Intake()
     return [piece for chunk in chunks for piece in intake.feed(chunk)]
 

@@ -1,0 +1,113 @@
+"""Themes while the screen is up: choosing one with a live preview, files that change, the terminal's own background.
+
+In: a name, a changed file, what the terminal tells. Out: another look. Must not know: how a theme file is read.
+"""
+
+from __future__ import annotations
+
+from agentclip import paths
+from agentclip.errors import ConfigError
+from agentclip.events import Severity
+from agentclip.ui.filters import NoColour
+from agentclip.ui.picker import Look, Picker, Row
+from agentclip.ui.screen_app import ScreenApp
+from agentclip.ui.terminal import BackgroundTold
+from agentclip.ui.themes import AUTO, Ink, ScreenTheme, Themes, state_of_files
+
+LOOK_S = 1.0
+"""How often the files are looked at."""
+
+
+class ThemeActions(ScreenApp):
+    """Which colours the screen has."""
+
+    def on_mount(self) -> None:
+        """Look at the files from now on, if there are any to be edited."""
+        self._files = state_of_files()
+        self._watch = self.set_interval(LOOK_S, self._look_at_files, pause=True)
+        self._watch_files()
+
+    def action_theme(self, name: str = "") -> None:
+        """A theme by name; without one: choose."""
+        if name in {*self.themes.by_name, AUTO}:
+            self.theme_wanted = name
+            self.wear(self._theme_of(name))
+        elif name:
+            self.state.say(f"no theme {name}; themes: {', '.join(self._names())}", Severity.WARNING)
+        else:
+            self._look_at_files()
+            self._watch.resume()
+            rows = [
+                Row(each, each, self._detail(each), current=each == self.theme_wanted, words="theme") for each in self._names()
+            ]
+            self.push_screen(Picker(rows, Look("Themes", on_highlight=self._try)), self._chosen)
+
+    def wear(self, theme: ScreenTheme) -> None:
+        """Look like it from now on."""
+        if isinstance(self.colours, NoColour):
+            self.colours.theme = theme
+        self.register_theme(theme.textual())
+        if self.theme == theme.name:
+            self.mutate_reactive(ScreenApp.theme)  # the same name, perhaps other colours
+        else:
+            self.theme = theme.name
+        self.board.restyle(Ink(theme))
+        self.call_after_refresh(self.draw_now)
+
+    def on_background_told(self, message: BackgroundTold) -> None:
+        """The terminal answered."""
+        if message.dark != self.terminal_dark:
+            self.terminal_dark = message.dark
+            if self.theme_wanted == AUTO:
+                self.wear(self._theme_of(AUTO))
+
+    def _names(self) -> list[str]:
+        return [AUTO, *self.themes.by_name]
+
+    def _theme_of(self, name: str) -> ScreenTheme:
+        return self.themes.pick(name, dark=self.terminal_dark)
+
+    def _detail(self, name: str) -> str:
+        if name == AUTO:
+            return f"the terminal is {'dark' if self.terminal_dark else 'light'}"
+        return "dark" if self.themes.by_name[name].dark else "light"
+
+    def _try(self, name: str) -> None:
+        if name == AUTO or name in self.themes.by_name:  # its file may be gone meanwhile
+            self.wear(self._theme_of(name))
+
+    def _chosen(self, name: str | None) -> None:
+        self._watch_files()
+        if name is None:
+            self.wear(self._theme_of(self.theme_wanted))
+        else:
+            self.action_theme(name)
+
+    def _watch_files(self) -> None:
+        """An idle screen has no timer unless there is a folder of the user's own."""
+        if paths.user_themes_dir().is_dir():
+            self._watch.resume()
+        else:
+            self._watch.pause()
+
+    def _look_at_files(self) -> None:
+        now = state_of_files()
+        if now == self._files:
+            return
+        self._files = now
+        known = {str(error) for error in self.themes.errors}
+        try:
+            found = Themes.load(self.themes)
+        except ConfigError as error:
+            self.state.say(str(error), Severity.ERROR)
+            return
+        worn, self.themes = self.themes.by_name.get(self.theme), found
+        for theme in found.by_name.values():
+            self.register_theme(theme.textual())
+        for wrong in found.errors:
+            if str(wrong) not in known:
+                self.state.say(f"{wrong}; the last good one stays", Severity.ERROR)
+        changed = found.by_name.get(self.theme)
+        if changed is not None and changed != worn:
+            self.wear(changed)
+        self.plan_frame()
