@@ -90,7 +90,7 @@ class Settings:
     keep_total_mb: int = _setting(
         "keep.total_mb", 2048, "Output of all commands that is kept; 0 for no limit", minimum=0, project=False
     )
-    theme: str = _setting("screen.theme", "dark", "Theme of the screen", live=True)
+    theme: str = _setting("screen.theme", "auto", "Theme of the screen; auto: dark or light as the terminal is", live=True)
     sources: Mapping[str, str] = field(default_factory=dict)
     """Key to the file, variable or flag that set it; a key that is missing has its default."""
 

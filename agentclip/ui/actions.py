@@ -90,7 +90,7 @@ ACTIONS = (
     Action("sessions.fork", "ctrl+f", "screen.fork", "copy it and go on with the copy", Place.SESSIONS),
     Action("sessions.rename", "ctrl+r", "screen.rename", "another title", Place.SESSIONS),
     Action("sessions.delete", "ctrl+d", "screen.delete", "remove it for good", Place.SESSIONS),
-    Action("app.theme", "", "app.theme", "another theme; alone: which there are", Place.ANYWHERE, "/theme", "[NAME]"),
+    Action("app.theme", "", "app.theme", "another theme; alone: choose with a preview", Place.ANYWHERE, "/theme", "[NAME]"),
 )
 WORDS = {action.word: action for action in ACTIONS if action.word}
 OVER_LISTS = frozenset({"app.help", "app.cancel", "app.escape", "app.interrupt"})

@@ -31,7 +31,7 @@ class Entry:
     @property
     def needs_more(self) -> bool:
         """Something has to be typed behind the word."""
-        return bool(self.operands)
+        return bool(self.operands) and not (self.does and self.operands.startswith("["))
 
 
 def entries(keymap: KeyMap) -> list[Row[Entry]]:
