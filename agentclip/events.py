@@ -245,6 +245,8 @@ class TurnFinished:
     """One clear line when the turn did not end with an answer."""
     code: str = ""
     """The ErrorCode of a failed turn; empty otherwise."""
+    aside: Usage | None = None
+    """What requests have used since the last turn whose replies are no part of the conversation; None for no such request."""
 
 
 Event = (

@@ -105,11 +105,13 @@ class Asking:
         return outcome
 
     def _accept(self, reply: Reply) -> AssistantReplied | Suspicion:
-        message = with_sound_ids(reply.message, self.past.call_ids)
+        message = with_sound_ids(reply.message, self.past.tally.call_ids)
         event = AssistantReplied(message, reply.usage)
         self.spent(reply.usage)
         if message.tool_calls or message.text.strip():
             self.journal.record(event)
+        else:
+            self.journal.spend(reply.usage)
         for note in reply.notes:
             self.journal.record(Notice(one_line(note), Severity.WARNING))
         if not message.tool_calls and self.watched():

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agentclip.agent.options import AgentOptions
-from agentclip.agent.reply import total
+from agentclip.agent.reply import NOTHING, total
 from agentclip.errors import ErrorCode
 from agentclip.events import TurnEnd, TurnFinished
 from agentclip.messages import Usage
@@ -26,7 +26,7 @@ class Budget:
     options: AgentOptions
     steps: int = 0
     """Model calls that were begun."""
-    usage: Usage = field(default_factory=lambda: Usage(0, 0, 0, 0.0))
+    usage: Usage = NOTHING
     reported: bool = True
     """False once a reply came without usage."""
     is_late: bool = False

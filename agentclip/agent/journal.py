@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from agentclip.agent.loop_guard import LoopGuard
 from agentclip.agent.past import Past
+from agentclip.agent.reply import NOTHING, total
 from agentclip.agent.resume import INTERRUPTED, missing_events
 from agentclip.errors import AgentclipError, SessionError
 from agentclip.events import Event, Notice, Severity, SnapshotTaken, TurnFinished
+from agentclip.messages import Usage
 from agentclip.results import Limits
 from agentclip.store.session import Session
 from agentclip.store.snapshots import write_snapshot
@@ -27,6 +30,8 @@ class Journal:
         self._guard = guard
         self._limits = limits
         self._listeners: list[Callable[[Event], None]] = []
+        self.aside: Usage | None = None
+        """Used since the last turn by requests whose replies are not stored."""
 
     def subscribe(self, listener: Callable[[Event], None]) -> None:
         """Call `listener` with every event from now on; those that are not stored too."""
@@ -34,12 +39,19 @@ class Journal:
 
     def record(self, event: Event) -> None:
         """Store an event, then tell it. A notice is not worth a session of its own. Raises SessionError."""
+        if isinstance(event, TurnFinished) and self.aside is not None:
+            event = replace(event, aside=self.aside)
         if self._session.begun or not isinstance(event, Notice):
             self._past.add(self._session.append(event))
+            self.aside = None if isinstance(event, TurnFinished) else self.aside
             self._guard.take(event)
             if isinstance(event, SnapshotTaken):
                 write_snapshot(self._session.folder, event)
         self.tell(event)
+
+    def spend(self, usage: Usage | None) -> None:
+        """Count a request whose reply is not stored; the end of the turn says what they used."""
+        self.aside = total(self.aside or NOTHING, usage)
 
     def tell(self, event: Event) -> None:
         """Tell an event that is not stored."""

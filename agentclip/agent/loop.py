@@ -20,7 +20,7 @@ from agentclip.agent.loop_guard import LoopGuard, Suspicion
 from agentclip.agent.options import AgentOptions
 from agentclip.agent.past import Past
 from agentclip.agent.prompt import Instructions
-from agentclip.agent.reply import MAX_ADVICE, fault_of
+from agentclip.agent.reply import MAX_ADVICE, NOTHING, fault_of, total
 from agentclip.agent.resume import INTERRUPTED
 from agentclip.agent.runs import Runs
 from agentclip.agent.snapshot.compaction import Compaction
@@ -73,7 +73,7 @@ class Agent:
         self._guard = LoopGuard(options.loop_detection)
         self._journal = Journal(session, self._past, self._guard, options.limits)
         self._runs = Runs(executor, options.limits, self._journal.record, self._journal.tell)
-        self._judge = Judge(model, model, self._spent)
+        self._judge = Judge(model, model, self._spent_aside)
         self._compaction = Compaction(
             model=model,
             past=self._past,
@@ -144,8 +144,7 @@ class Agent:
     @property
     def usage(self) -> Usage:
         """What the provider reported over the session; the cost is None as soon as one whole reply's cost is unknown."""
-        self._past.take_up()
-        return self._past.usage
+        return total(self._past.tally.usage, self._journal.aside or NOTHING)
 
     @property
     def context_window(self) -> int | None:
@@ -385,6 +384,10 @@ class Agent:
 
     def _spent(self, usage: Usage | None) -> None:
         self._budget.add(usage)
+
+    def _spent_aside(self, usage: Usage | None) -> None:
+        self._spent(usage)
+        self._journal.spend(usage)
 
     def _enqueue(self, entry: Waiting) -> None:
         if entry.text.strip() and not self._closed:

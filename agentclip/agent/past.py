@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from agentclip.agent.context import message_of
-from agentclip.agent.reply import total
 from agentclip.agent.snapshot.cut import Entry
 from agentclip.agent.snapshot.document import Snapshot, UnusableSnapshotError, read
 from agentclip.agent.snapshot.masking import Source, masked
+from agentclip.agent.tally import Tally
 from agentclip.agent.tokens import Estimator, Weight, weigh_message
 from agentclip.events import (
-    AssistantReplied,
     CallAnswered,
     CommandFinished,
     Event,
@@ -48,6 +47,14 @@ def introduced(document: str) -> str:
     return _INTRODUCTION + document
 
 
+def _usable(event: SnapshotTaken) -> Snapshot | None:
+    try:
+        return read(event.text)
+    except UnusableSnapshotError as error:
+        _logger.warning("snapshot %s is damaged and was left out: %s", event.number, error)
+        return None
+
+
 @dataclass(slots=True)
 class Past:
     """The conversation of a session, at first only by where it is stored."""
@@ -61,9 +68,6 @@ class Past:
     """Of system prompt and tool."""
     entries: list[Entry] = field(default_factory=list)
     """Only whole after `take_up`, like the rest."""
-    call_ids: set[str] = field(default_factory=set)
-    usage: Usage = field(default_factory=lambda: Usage(0, 0, 0, 0.0))
-    """The cost is None as soon as one whole reply's cost is unknown."""
     taken: SnapshotTaken | None = None
     """The snapshot that stands for what came before it."""
     snapshot: Snapshot | None = None
@@ -76,6 +80,7 @@ class Past:
     """Of all messages."""
     _counted: tuple[int, Weight] | None = None
     """What the provider counted for a prompt, and the weight of that prompt; None when it has changed since."""
+    tally: Tally = field(init=False)
     _end: int = 0
     _later: list[Recorded] | None = field(default_factory=list)
     """What was added before `take_up`; None after it."""
@@ -83,6 +88,7 @@ class Past:
 
     def __post_init__(self) -> None:
         self._end = len(self.stored)
+        self.tally = Tally(self.stored)
 
     @property
     def is_whole(self) -> bool:
@@ -146,6 +152,7 @@ class Past:
 
     def add(self, recorded: Recorded) -> None:
         """Go on with what was just stored."""
+        self.tally.take(recorded.event)
         with self._lock:
             if self._later is None:
                 self._take(recorded)
@@ -153,15 +160,28 @@ class Past:
                 self._later.append(recorded)
 
     def take_up(self) -> None:
-        """Read what the session held when it was opened. Blocks, about a second for 100 MB; may be called on any thread."""
+        """Read what is still sent of what the session held when it was opened. May be called on any thread.
+
+        Blocks: a second for 100 MB of which nothing was ever distilled.
+        """
+        self.tally.read()
         with self._lock, collector_paused():
             if self._later is None:
                 return
-            for told in self.stored.conversation(self._end):
+            for told in self._sent():
                 self._take(told)
             for recorded in self._later:
                 self._take(recorded)
             self._later = None
+
+    def _sent(self) -> Iterator[Recorded]:
+        """What the session held, without what the newest sound snapshot stands for."""
+        if (turn := next(self.stored.last(self._end, TurnStarted), None)) is not None:
+            self._turn_seq = turn.seq
+        for told in self.stored.last(self._end, SnapshotTaken):
+            if isinstance(event := told.event, SnapshotTaken) and _usable(event) is not None:
+                return self.stored.conversation(self._end, event.first_kept_seq, event.kept_seqs)
+        return self.stored.conversation(self._end)
 
     def _take(self, told: Recorded) -> None:
         event = told.event
@@ -169,10 +189,6 @@ class Past:
             is_prompt = isinstance(event, TurnStarted | UserMessageFolded)
             self._say(told.seq, message, self._source(event), is_prompt=is_prompt)
         match event:
-            case AssistantReplied(message, usage, partial):
-                self.call_ids.update(call.id for call in message.tool_calls)
-                if not partial:
-                    self.usage = total(self.usage, usage)
             case TurnStarted():
                 self._turn_seq = told.seq
             case ResultsMasked():
@@ -198,14 +214,10 @@ class Past:
 
     def _take_snapshot(self, event: SnapshotTaken) -> None:
         self.number = max(self.number, event.number)
-        try:
-            self.snapshot = read(event.text)
-        except UnusableSnapshotError as error:
-            _logger.warning("snapshot %s is damaged and was left out: %s", event.number, error)
+        snapshot = _usable(event)
+        if snapshot is None:
             return
-        self.taken = event
-        if event.usage is not None:
-            self.usage = total(self.usage, event.usage)
+        self.snapshot, self.taken = snapshot, event
         self._replace([e for e in self.entries if e.seq >= event.first_kept_seq or e.seq in event.kept_seqs])
 
     def _replace(self, entries: list[Entry]) -> None:

@@ -126,6 +126,10 @@ def retry_wait_s(error: ModelError, attempt: int, max_wait_s: float) -> float | 
     return asked if asked <= max_wait_s else None
 
 
+NOTHING = Usage(0, 0, 0, 0.0)
+"""Used by nobody."""
+
+
 def total(sum_so_far: Usage, usage: Usage | None) -> Usage:
     """Add a reply's usage; what is unknown makes the cost unknown."""
     if usage is None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import typing
 
 import msgspec
 
 from agentclip.events import CallAnswered, Event, Recorded
-from agentclip.messages import Image, ToolMessage
+from agentclip.messages import Image, ToolMessage, Usage
 
 VERSION = 1
 
@@ -49,6 +50,28 @@ class _Answer(msgspec.Struct):
 _answer = msgspec.json.Decoder(_Answer)
 
 
+class _Call(msgspec.Struct):
+    id: str
+
+
+class _Said(msgspec.Struct):
+    tool_calls: tuple[_Call, ...]
+
+
+class Paid(msgspec.Struct):
+    """Of an AssistantReplied what it used, and the ids of its calls."""
+
+    message: _Said
+    usage: Usage | None = None
+    partial: bool = False
+
+
+_paid = msgspec.json.Decoder(Paid)
+
+_HEAD = re.compile(rb'\{"v":' + str(VERSION).encode() + rb',"seq":(\d{1,15}),"time":(\d{1,15}(?:\.\d+)?),"type":"(\w+)"')
+"""How `encode` begins a line."""
+
+
 @functools.cache
 def _decoder(name: str) -> msgspec.json.Decoder[Event]:
     return msgspec.json.Decoder(TYPES[name])
@@ -77,6 +100,8 @@ def decode(line: bytes) -> Recorded:
         UnreadableLineError: not JSON, not of this version, of an unknown type, or without a field it needs.
     """
     try:
+        if (sound := _HEAD.match(line)) and (name := sound[3].decode()) in TYPES:
+            return Recorded(int(sound[1]), float(sound[2]), _decoder(name).decode(line))
         head = _head.decode(line)
         if head.v != VERSION:
             raise UnreadableLineError(f"version {head.v}")
@@ -103,6 +128,24 @@ def decode_answer(line: bytes) -> Recorded | None:
         return None
     message = ToolMessage(answer.tool_call_id, answer.shown.text, answer.shown.images)
     return Recorded(answer.seq, answer.time, CallAnswered(message, str(answer.number)))
+
+
+def decode_paid(line: bytes) -> Paid:
+    """Of an AssistantReplied only what it cost: a third of the work.
+
+    Raises:
+        UnreadableLineError: as `decode`.
+    """
+    try:
+        return _paid.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableLineError(str(error)) from error
+
+
+def seq_of(beginning: bytes) -> int | None:
+    """The place of an event in its log, by the first 64 bytes of its line; None for one that does not look as usual."""
+    found = _HEAD.match(beginning)
+    return int(found[1]) if found else None
 
 
 def _sound(value: object) -> object:

@@ -6,10 +6,12 @@ Reading the newest, or those of one type, costs only what is read. What was stor
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import weakref
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import overload
 
@@ -23,16 +25,28 @@ from agentclip.events import (
     ResultsMasked,
     Severity,
     SnapshotTaken,
+    TurnFinished,
     TurnStarted,
     UserMessageFolded,
 )
-from agentclip.store.codec import UnreadableLineError, decode, decode_answer
+from agentclip.store.codec import (
+    Paid,
+    UnreadableLineError,
+    decode,
+    decode_answer,
+    decode_paid,
+    encode,
+    seq_of,
+)
 from agentclip.store.index import LogIndex
 from agentclip.store.rebase import rebase
 
-CHUNK_EVENTS = 64
+CHUNK_EVENTS = 16
 """Neighbours are read and decoded together."""
-CHUNKS_KEPT = 4
+CHUNKS_KEPT = 16
+BLOCK_BYTES = 1024 * 1024
+"""Read at once where most of a log is read."""
+HEAD_BYTES = 64
 DAMAGED = Notice("an event of this session is damaged and could not be read", Severity.WARNING)
 CONVERSATION = (
     TurnStarted,
@@ -95,21 +109,51 @@ class StoredEvents(Sequence[Recorded]):
             if self._index.kinds[position] in kinds:
                 yield self._at(position)
 
-    def conversation(self, end: int) -> Iterator[Recorded]:
+    def conversation(self, end: int, since_seq: int = 0, with_seqs: Iterable[int] = ()) -> Iterator[Recorded]:
         """What joins or changes the model's conversation, up to a position: runs of earlier programs as their answers only.
 
-        A damaged event is left out. May be called on any thread.
+        It begins with the events of `with_seqs` and goes on with `since_seq`. A damaged event is left out. May be called on any
+        thread.
         """
         old = len(self._index.kinds)
-        for position in range(min(end, old)):
-            kind = self._index.kinds[position]
-            if kind in CONVERSATION:
-                with contextlib.suppress(UnreadableLineError):
-                    line = self._read(self._index.starts[position], self._index.ends[position])
-                    recorded = decode_answer(line) if kind is CommandFinished else decode(line)
-                    if recorded is not None:
-                        yield self._moved(recorded)
+        end_old = min(end, old)
+        positions = itertools.chain(map(self._position, with_seqs), range(self._position(since_seq), end_old))
+        wanted = (position for position in positions if position < end_old and self._index.kinds[position] in CONVERSATION)
+        for position, line in self._lines(wanted):
+            with contextlib.suppress(UnreadableLineError):
+                if self._index.kinds[position] is not CommandFinished:
+                    yield self._moved(decode(line))
+                elif (answer := decode_answer(line)) is not None:
+                    yield self._moved(answer)
         yield from (recorded for recorded in self._new[: max(0, end - old)] if isinstance(recorded.event, CONVERSATION))
+
+    def last(self, end: int, kind: type) -> Iterator[Recorded]:
+        """Those of a type up to a position, newest first. A damaged event is left out. May be called on any thread."""
+        old = len(self._index.kinds)
+        yield from (recorded for recorded in reversed(self._new[: max(0, end - old)]) if type(recorded.event) is kind)
+        for position in range(min(end, old) - 1, -1, -1):
+            if self._index.kinds[position] is kind:
+                with contextlib.suppress(UnreadableLineError):
+                    yield self._moved(decode(self._read(self._index.starts[position], self._index.ends[position])))
+
+    def replies(self, end: int) -> Iterator[Paid]:
+        """What each AssistantReplied up to a position cost. A damaged event is left out. May be called on any thread."""
+        old, kinds = len(self._index.kinds), self._index.kinds
+        for _, line in self._lines(position for position in range(min(end, old)) if kinds[position] is AssistantReplied):
+            with contextlib.suppress(UnreadableLineError):
+                yield decode_paid(line)
+        for recorded in self._new[: max(0, end - old)]:
+            if isinstance(recorded.event, AssistantReplied):
+                yield decode_paid(encode(recorded))
+
+    def asides(self, end: int) -> Iterator[TurnFinished]:
+        """The ends of turns up to a position that say what other requests used. May be called on any thread."""
+        old, kinds = len(self._index.kinds), self._index.kinds
+        for _, line in self._lines(position for position in range(min(end, old)) if kinds[position] is TurnFinished):
+            with contextlib.suppress(UnreadableLineError):
+                if b'"aside":{' in line and isinstance(event := decode(line).event, TurnFinished):
+                    yield event
+        yield from (r.event for r in self._new[: max(0, end - old)] if isinstance(r.event, TurnFinished) and r.event.aside)
 
     def containing(self, kind: type, text: bytes) -> Iterator[Recorded]:
         """Those of a type whose line holds the bytes, newest first, as far as they come from the file."""
@@ -149,6 +193,24 @@ class StoredEvents(Sequence[Recorded]):
     def _moved(self, recorded: Recorded) -> Recorded:
         event = rebase(recorded.event, self._folder)
         return recorded if event is recorded.event else Recorded(recorded.seq, recorded.time, event)
+
+    def _position(self, seq: int) -> int:
+        """Of the first event of the file with this seq or a higher one."""
+        return bisect_left(range(len(self._index.kinds)), seq, key=self._seq)
+
+    def _seq(self, position: int) -> int:
+        start, end = self._index.starts[position], self._index.ends[position]
+        seq = seq_of(self._read(start, min(end, start + HEAD_BYTES)))
+        return self._at(position).seq if seq is None else seq
+
+    def _lines(self, positions: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """The lines at positions that mostly follow each other."""
+        block, base = b"", 0
+        for position in positions:
+            start, end = self._index.starts[position], self._index.ends[position]
+            if start < base or end > base + len(block):
+                block, base = self._read(start, max(end, start + BLOCK_BYTES)), start
+            yield position, block[start - base : end - base]
 
     def _read(self, start: int, end: int) -> bytes:
         return os.pread(self._fd, end - start, start)

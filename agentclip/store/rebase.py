@@ -28,16 +28,22 @@ def rebase(event: Event, folder: str) -> Event:
         case CommandStarted() if (path := _path(event.stdout_path, folder)) != event.stdout_path:
             return replace(event, stdout_path=path)
         case CommandFinished():
-            shown = replace(event.shown, images=_images(event.shown.images, folder))
-            return replace(event, result=_result(event.result, folder), shown=shown)
-        case CallAnswered() if event.message.images:
-            return replace(event, message=replace(event.message, images=_images(event.message.images, folder)))
+            return _finished(event, folder)
+        case CallAnswered() if (images := _images(event.message.images, folder)) is not event.message.images:
+            return replace(event, message=replace(event.message, images=images))
         case TurnStarted() | UserMessageFolded() if event.message.images:
             return replace(event, message=replace(event.message, images=_images(event.message.images, folder)))
         case SnapshotTaken():
             return replace(event, text=_FOLDER.sub(lambda _: folder, event.text))
         case AssistantReplied() | _:
             return event
+
+
+def _finished(event: CommandFinished, folder: str) -> CommandFinished:
+    images, result = _images(event.shown.images, folder), _result(event.result, folder)
+    if images is event.shown.images and result is event.result:
+        return event
+    return replace(event, result=result, shown=replace(event.shown, images=images))
 
 
 def _result(result: ChainResult, folder: str) -> ChainResult:
@@ -56,6 +62,8 @@ def _stream(stream: StreamFile, folder: str) -> StreamFile:
 
 
 def _images(images: tuple[Image, ...], folder: str) -> tuple[Image, ...]:
+    if all(_path(image.path, folder) == image.path for image in images):
+        return images
     return tuple(replace(image, path=_path(image.path, folder)) for image in images)
 
 
@@ -64,5 +72,7 @@ _FOLDER = re.compile(rf"/[^\s<>&'\"]*/{OUTPUT_NAME}(?=[/\s])")
 
 
 def _path(path: str, folder: str) -> str:
+    if path.startswith(folder + "/"):
+        return path
     parent, name = os.path.split(path)
     return os.path.join(folder, name) if os.path.basename(parent) == OUTPUT_NAME and parent != folder else path

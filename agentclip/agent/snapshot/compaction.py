@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agentclip.agent.journal import Journal
 from agentclip.agent.past import Past, introduced
-from agentclip.agent.reply import Streamed, receive, total
+from agentclip.agent.reply import NOTHING, Streamed, receive, total
 from agentclip.agent.snapshot import ask
 from agentclip.agent.snapshot.cut import KEPT_SHARE, first_kept
 from agentclip.agent.snapshot.document import Snapshot, UnusableSnapshotError, read_reply, written
@@ -64,7 +64,7 @@ class Compaction:
     """Below it no further attempt is worth it."""
     _learnt_window: int | None = None
     """A prompt of that size was too long."""
-    _usage: Usage = field(default_factory=lambda: Usage(0, 0, 0, 0.0))
+    _usage: Usage = NOTHING
     _why: str = ""
 
     @property
@@ -126,11 +126,18 @@ class Compaction:
 
     async def _snapshot(self, before: int, *, even_without_model: bool) -> bool:
         """Take one when it is worth it; otherwise `_why` says why not."""
+        self._usage, self._why = NOTHING, ""
+        try:
+            return await self._taken(before, even_without_model=even_without_model)
+        finally:
+            if self._usage != NOTHING:
+                self.journal.spend(self._usage)
+
+    async def _taken(self, before: int, *, even_without_model: bool) -> bool:
         kept_from = first_kept(self.past.entries, self._share(before))
         if kept_from is None:
             self._why = _NOTHING
             return False
-        self._usage, self._why = Usage(0, 0, 0, 0.0), ""
         previous = self.past.snapshot
         words = await self._words(kept_from, previous, before)
         if words is None and not even_without_model:
@@ -141,6 +148,7 @@ class Compaction:
             self._why = self._why or "a snapshot would not free a fifth of it"
             return False
         self.journal.record(event)
+        self._usage = NOTHING if event.usage is not None else self._usage
         how = "" if words is not None else f" (recorded facts only: {self._why})"
         self._say(f"snapshot {event.number} taken: {before:,} to {self.past.estimate:,} tokens{how}; the log keeps everything")
         return True
