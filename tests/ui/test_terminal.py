@@ -23,12 +23,14 @@ PASTE_START, PASTE_END = b"\x1b[200~", b"\x1b[201~"
 
 
 @contextlib.contextmanager
-def chat(folder: Path, *commands: str, size: tuple[int, int] = (120, 40)) -> Iterator[PtySession]:
+def chat(
+    folder: Path, *commands: str, size: tuple[int, int] = (120, 40), environment: dict[str, str] | None = None
+) -> Iterator[PtySession]:
     """The real program with a recorded model that runs one command a turn; ready for typing."""
     recording = folder / "recording.jsonl"
     replies = [reply for command in commands for reply in ({"calls": [{"command": command}]}, {"text": "turn over"})]
     recording.write_text("".join(json.dumps(reply) + "\n" for reply in replies or [{"text": "nothing"}]), encoding="utf-8")
-    with on_terminal("-m", "agentclip", "--model", f"replay:{recording}", size=size) as session:
+    with on_terminal("-m", "agentclip", "--model", f"replay:{recording}", size=size, environment=environment) as session:
         if size[1] >= 8:
             session.wait_for("type here")
         yield session
@@ -48,6 +50,15 @@ def test_the_terminal_is_restored_after_a_signal(tmp_path: Path, number: signal.
         session.process.send_signal(number)
         assert session.wait_for_end() == 128 + number
         assert restored(session, before)
+
+
+def test_no_colour_reaches_the_terminal_under_no_color_and_states_are_signs(tmp_path: Path) -> None:
+    with chat(tmp_path, r"printf '\\033[31mred\\033[0m\\n'; exit 3", environment={"NO_COLOR": "1"}) as session:
+        session.type("go\r")
+        session.wait_for("turn over")
+        session.wait_for("exit 3")
+        codes = {code for sent in re.findall(rb"\x1b\[([0-9;]*)m", session.sent) for code in sent.split(b";") if code}
+        assert codes <= {b"0", b"1", b"3", b"4", b"7", b"9"}, "bold, italic, underlined, reversed, struck through"
 
 
 def test_the_terminal_is_restored_by_force_when_the_program_hangs() -> None:
@@ -119,6 +130,22 @@ def test_quitting_restores_the_terminal_and_says_how_to_come_back(tmp_path: Path
         assert re.search(rb"agentclip --resume \S+", session.sent[before:])
 
 
+LIGHT_GROUND = b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
+
+
+def test_the_screen_becomes_light_when_the_terminal_says_it_is_and_the_answer_is_never_typed(tmp_path: Path) -> None:
+    with chat(tmp_path, "true") as session:
+        assert b"\x1b]11;?" in session.sent
+        before = len(session.sent)
+        for byte in LIGHT_GROUND:
+            session.type(bytes([byte]))
+        session.type("typed")
+        session.wait_for("typed")
+        session.wait_for(lambda: b"48;2;246;245;241" in session.sent[before:])  # the ground of `light`
+        assert "rgb" not in session.text
+        assert "11;" not in session.text
+
+
 def test_no_escape_of_a_command_or_of_the_model_reaches_the_terminal(tmp_path: Path) -> None:
     evil = r"printf '\033]52;c;ZWNobyBoaQ==\007\033]0;owned\007\033[?1049l\033[2Jvisible\010\233m\n'"
     with chat(tmp_path, evil) as session:
@@ -149,7 +176,7 @@ def test_keys_are_echoed_and_cancel_acts_while_a_command_floods(tmp_path: Path) 
 def test_every_way_to_a_new_line_and_only_enter_sends(tmp_path: Path) -> None:
     with chat(tmp_path, "true") as session:
         session.type("one\ntwo\x1b\rthree\x1b[13;2ufour")
-        session.wait_for(lambda: all(f"│ {word} " in session.text for word in ("one", "two", "three", "four")))
+        session.wait_for(lambda: all(f"┃ {word} " in session.text for word in ("one", "two", "three", "four")))
         session.type("\r")
         session.wait_for("turn over")
         assert "> one" in session.text
