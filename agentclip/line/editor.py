@@ -14,7 +14,6 @@ from typing import TextIO, cast
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
@@ -31,11 +30,10 @@ from pygments.styles import get_style_by_name
 from pygments.util import ClassNotFound
 
 from agentclip.history import history_file, read_history, remember
-from agentclip.line.completion import candidates
+from agentclip.line.completion import Words
 from agentclip.line.front import Desk
 from agentclip.line.inks import Inks, load_inks
 from agentclip.line.output import Tty
-from agentclip.line.slash import WORDS
 from agentclip.line.text import Line, safe
 
 AT_PROMPT = has_focus(DEFAULT_BUFFER)
@@ -54,19 +52,6 @@ class SharedHistory(History):
         """A disk that is full costs the history, not the session."""
         with contextlib.suppress(OSError):
             remember(history_file(), string)
-
-
-class Words(Completer):
-    """Candidates as prompt_toolkit wants them."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:  # noqa: ARG002  the signature is prompt_toolkit's
-        """On a thread."""
-        path = os.environ.get("PATH", os.defpath)
-        for begun, word in candidates(document.text_before_cursor, self._desk.cwd, WORDS, path):
-            yield Completion(word, start_position=-len(begun), display=safe(word))
 
 
 class QuietOutput(Vt100_Output):
@@ -129,7 +114,7 @@ class Editor:
             multiline=True,
             prompt_continuation="  ",
             history=SharedHistory(),
-            completer=Words(desk),
+            completer=Words(lambda: desk.cwd),
             complete_in_thread=True,
             complete_while_typing=False,
             reserve_space_for_menu=5,
