@@ -19,6 +19,7 @@ COMMANDS = {
     "demo": "agentclip.cli.demo:command",
     "errors": "agentclip.cli.errors:command",
     "exec": "agentclip.cli.execute:command",
+    "keymap": "agentclip.cli.keymap:command",
     "keys": "agentclip.cli.keys:command",
     "models": "agentclip.cli.models:command",
     "run": "agentclip.cli.run:command",

@@ -57,6 +57,8 @@ class ChoiceActions(ScreenApp):
             self.board.prompt.focus()
         elif not entry.does:
             self.board.prompt.post_message(Prompt.Sent(entry.word))
+        elif entry.operands:
+            await self.run_action(f"{entry.does}('')")
         elif entry.does.startswith("app."):
             await self.run_action(entry.does)
         else:

@@ -59,6 +59,13 @@ async def test_a_word_that_needs_more_waits_in_the_prompt_and_what_stood_there_i
         await until(pilot, lambda: not agent.loop_detection)
 
 
+async def test_a_word_whose_operand_may_be_left_out_is_done_at_once(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("ctrl+p", *"/model", "enter")
+        await until(pilot, lambda: "there are no other models here" in screen_text(app))
+
+
 async def test_what_only_a_pane_does_is_done_there(agent: ScriptedAgent) -> None:
     app = make_app(agent)
     async with app.run_test(size=SIZE) as pilot:
