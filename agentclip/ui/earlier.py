@@ -43,5 +43,6 @@ class Earlier:
         for recorded in self._history[begin : self.left]:
             piece.apply(recorded.event, self._now_s)
         self.left = begin
+        self._state.whole = not begin
         self._state.put_before(piece)
         return piece.prompts

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from agentclip.ui.find import Hit, Words
+from agentclip.ui.find import Hit, Pending, Words
 from agentclip.ui.transcript_items import Item
 
 _MARKUP = re.compile(r"[*`~\\]|\b_|_\b")
@@ -33,7 +33,9 @@ class ChatSearch:
     unit = "message"
     share = 1.0
 
-    def __init__(self, places: Places, items: Sequence[Item], words: Words) -> None:
+    def __init__(self, places: Places, items: Sequence[Item], words: Words, whole: Callable[[], bool]) -> None:
+        """`whole` tells whether no more items come before the first one."""
+        self._whole = whole
         self._places = places
         self._items = items
         self._words = words
@@ -52,8 +54,12 @@ class ChatSearch:
     def look(self, stopped: Callable[[], bool]) -> None:
         """Nothing takes long enough for a thread."""
 
-    def hit(self, row: int, step: int, *, here: bool) -> Hit | None:
-        """The next row with the words."""
+    def hit(self, row: int, step: int, *, here: bool) -> Hit | Pending | None:
+        """The next row with the words. What lies before the first item counts too, as soon as it is there."""
+        found = self._hit(row, step, here=here)
+        return Pending() if not self._whole() and (found is None or found.wrapped) else found
+
+    def _hit(self, row: int, step: int, *, here: bool) -> Hit | None:
         if not self._items:
             return None
         at = self._places.item_at(row)

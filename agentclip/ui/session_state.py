@@ -63,6 +63,8 @@ class SessionState:
         """Size of the last request, or what it became by shortening; None while nobody told."""
         self.earlier = 0
         """How many items were put before the first one."""
+        self.whole = True
+        """Nothing happened before the first item."""
         self._in_turn = False
         self._live: AssistantItem | None = None
         self._rows: dict[int, RunItem] = {}

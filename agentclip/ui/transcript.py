@@ -107,7 +107,7 @@ class Transcript(Pane):
 
     def search(self, words: Words) -> Search:
         """Look through all items."""
-        return ChatSearch(self, self._state.items, words)
+        return ChatSearch(self, self._state.items, words, lambda: self._state.whole)
 
     def rows_with(self, index: int, words: Words) -> list[int]:
         """Rows of the pane on which a place in an item begins; the first row when only its source has the words."""
@@ -155,13 +155,15 @@ class Transcript(Pane):
 
     @property
     def pointed_item(self) -> Item | None:
-        """What was clicked or found while it is in view, else the chosen run if it is, else the first item in view."""
+        """What was clicked or found while it is in view, else the chosen run if it is, else the newest item, else the first."""
         if not self._state.items or not len(self._heights):
             return None
         row = self.pointed_row
         if row != self._pointed and self.chosen is not None:
             start = self._heights.start(self._state.items.index(self._state.row(self.chosen)))
             row = start if self._sees(start) else row
+        elif row != self._pointed and self.following:
+            return self._state.items[-1]
         return self._state.items[self._heights.at(row)]
 
     def pointed_text(self) -> tuple[str, str]:
