@@ -43,8 +43,8 @@ class AgentView:
     context_window: int | None
 
     @classmethod
-    def of(cls, agent: AgentApi, sandbox: str, *, killing: bool) -> AgentView:
-        """Now."""
+    def of(cls, agent: AgentApi, sandbox: str, *, killing: bool, costed: bool) -> AgentView:
+        """Now. Of a long session the agent first has to read what it cost: not unless `costed`."""
         return cls(
             title=agent.title,
             model=agent.model_name,
@@ -53,7 +53,7 @@ class AgentView:
             stopping=agent.stopping,
             killing=killing,
             queue=agent.queue,
-            cost_usd=agent.usage.cost_usd,
+            cost_usd=agent.usage.cost_usd if costed else None,
             context_window=agent.context_window,
         )
 
