@@ -21,7 +21,8 @@ DEFERRED_IMPORTS = {
     "cli/chat.py": {"agentclip.cli.begin", "agentclip.cli.talk"},  # a new session paints before anything else is loaded
     "cli/run.py": {"agentclip.cli"},  # the whole program, while the provider's process starts
     "commands/plugins.py": {"importlib.metadata"},  # 10 ms: only who has plug-ins pays
-    "cli/course.py": {"agentclip.cli.shelves"},  # store and models, for those who choose something: not before the picture
+    # store and models, for those who choose something: not before the picture
+    "cli/course.py": {"agentclip.cli.setup", "agentclip.cli.shelves"},
     "cli/lines.py": {"agentclip.line.session"},  # prompt_toolkit costs 0.1 s: only the line mode pays
     "cli/screen.py": {"agentclip.ui.app"},  # textual costs 0.3 s: only the screen pays
     "ui/half_blocks.py": {"PIL"},  # 40 ms, for the first picture that a run attaches

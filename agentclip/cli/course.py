@@ -5,16 +5,23 @@ Imports next to nothing: the first picture waits for it. What the choices need i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentclip.config import Settings
+from agentclip.preferences import Preferences
 from agentclip.ui.options import ScreenOptions
+from agentclip.ui.setup_api import Setup
 from agentclip.ui.shelves import ModelShelf, SessionShelf
 
 if TYPE_CHECKING:  # its imports are what the first picture does not wait for
     from agentclip.runtime import Conversation
+
+DEMO = "demo:"
+"""In place of a session's id: the recorded one."""
 
 
 @dataclass(slots=True)
@@ -37,6 +44,8 @@ class Course:
             first_screen or None,
             sessions=self._sessions,
             models=self._models,
+            setup=self._setup,
+            preferences=Preferences.of(self.settings, os.environ, Path.cwd()),
             go_to=self._go_to,
             pick_session=pick_session,
         )
@@ -52,6 +61,11 @@ class Course:
         from agentclip.cli.shelves import SavedSessions  # noqa: PLC0415  registered deferred import
 
         return SavedSessions(self)
+
+    def _setup(self) -> Setup:
+        from agentclip.cli.setup import ModelSetup  # noqa: PLC0415  registered deferred import
+
+        return ModelSetup(self)
 
     def _models(self) -> ModelShelf:
         from agentclip.cli.shelves import KnownModels  # noqa: PLC0415  registered deferred import

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -30,7 +31,12 @@ def command(as_text: bool, theme: str | None) -> int:
     """Play a recorded conversation whose commands really run. Needs no key and no network."""
     if as_text or not is_screen():
         return play_as_text()
-    settings = settings_from(model=MODEL, theme=theme)
+    return play_on_screen(settings_from(model=MODEL, theme=theme))
+
+
+def play_on_screen(settings: Settings) -> int:
+    """Play it on the screen until the person quits."""
+    settings = replace(settings, model=MODEL, api_base=None)
     with tempfile.TemporaryDirectory(prefix="agentclip-demo-") as folder:
         model, session = _opened(settings, folder)
         return asyncio.run(show(settings, model, session, Opening(PROMPT)))

@@ -12,7 +12,7 @@ import click
 
 from agentclip import paths, runtime
 from agentclip.cli import demo
-from agentclip.cli.course import Course
+from agentclip.cli.course import DEMO, Course
 from agentclip.cli.lines import converse
 from agentclip.cli.screen import Opening, show
 from agentclip.cli.sessions import chosen, settle
@@ -42,6 +42,8 @@ class Wish:
 def talk(course: Course, wish: Wish) -> int:
     """Talk until the person quits or goes elsewhere; the exit status."""
     settings = course.settings
+    if wish.resume == DEMO:
+        return demo.play_on_screen(settings)
     if not wish.by_line and not is_screen():
         if wish.prompt is None and wish.resume is None and not wish.go_on:
             return demo.play_as_text()

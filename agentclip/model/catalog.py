@@ -113,7 +113,7 @@ class _Place:
 def _place(choice: ModelChoice, env: Mapping[str, str]) -> _Place:
     model, provider, well_known = choice.model, None, True
     if choice.api_base:
-        base = _clean_base(choice.api_base)
+        base = clean_base(choice.api_base)
         provider = next((known for known in PROVIDERS if _server(known.api_base) == _server(base)), None)
         well_known = provider is not None
     else:
@@ -178,10 +178,10 @@ def _endpoint_of(choice: ModelChoice, env: Mapping[str, str]) -> tuple[Provider,
         )
     provider = candidates[0]
     moved = env.get("OPENAI_BASE_URL", "").strip() if provider.prefix == "openai" else ""
-    return provider, _clean_base(moved) if moved else provider.api_base
+    return provider, clean_base(moved) if moved else provider.api_base
 
 
-def _clean_base(api_base: str) -> str:
+def clean_base(api_base: str) -> str:
     """The address without what people add to it.
 
     Raises:

@@ -69,6 +69,7 @@ def first_screen(environ: Mapping[str, str]) -> tuple[str, ...]:
         "No model is configured.",
         f"Looked for a key in: {', '.join(keys)} (none is set), and for `model.name` in {paths.config_file()}.",
         "A local server works without a key: " + ", ".join(f"{each.name} --api-base {each.api_base}" for each in servers),
+        "Store a key without showing it:  agentclip keys set PROVIDER",
         "What works now: lines that begin with ! run through both layers, for example  !ls -la | head 5",
         "See a recorded session whose commands really run:  agentclip demo",
     )

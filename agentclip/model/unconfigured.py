@@ -19,7 +19,7 @@ class UnconfiguredModel:
         """Say what is missing. Raises ModelError always."""
         message, hint = (
             "no model is configured",
-            "Set a key such as OPENAI_API_KEY, or start with --api-base URL or --model NAME",
+            "agentclip keys set PROVIDER stores a key; or start with --api-base URL or --model NAME",
         )
         raise ModelError(message, hint=hint, code=ErrorCode.MISSING_KEY)
         yield  # makes this a generator, as the Protocol has it

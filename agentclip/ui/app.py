@@ -7,10 +7,11 @@ from agentclip.ui.options import ScreenOptions
 from agentclip.ui.pane_actions import PaneActions
 from agentclip.ui.prompt_actions import PromptActions
 from agentclip.ui.session_actions import SessionActions
+from agentclip.ui.setup_actions import SetupActions
 from agentclip.ui.theme_actions import ThemeActions
 
 __all__ = ["ChatApp", "ScreenOptions"]
 
 
-class ChatApp(PaneActions, PromptActions, SessionActions, ChoiceActions, ThemeActions):
+class ChatApp(PromptActions, PaneActions, SessionActions, SetupActions, ChoiceActions, ThemeActions):
     """The screen of `agentclip`."""

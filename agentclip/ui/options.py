@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from agentclip.preferences import Preferences
 from agentclip.results import Limits
+from agentclip.ui.setup_api import Setup
 from agentclip.ui.shelves import ModelShelf, SessionShelf
 
 
@@ -24,6 +26,10 @@ class ScreenOptions:
     """The other saved sessions; called on a thread when they are first asked for. None where there are none to go to."""
     models: Callable[[], ModelShelf] | None = None
     """The models to choose from; called on a thread when they are first asked for."""
+    setup: Callable[[], Setup] | None = None
+    """Choosing a model when none is configured, or another place to have one; called on a thread."""
+    preferences: Preferences | None = None
+    """The settings, to be seen and changed."""
     go_to: Callable[[str | None], None] | None = None
     """Where to go when this screen has ended: to a session by its id, or to a new one for None."""
     pick_session: bool = False
