@@ -122,7 +122,7 @@ class KnownModels:
         model = self._talk().models[0]
         if not isinstance(model, WorkerModel):
             raise ConfigError(f"{model.name} offers no others", hint="Type the name of a model")
-        prefix = self._prefix(model)
+        prefix = self.prefix(model)
         return [OfferedModel(f"{prefix}{facts.name}", _detail(facts)) for facts in await model.models()]
 
     async def use(self, name: str) -> None:
@@ -139,7 +139,7 @@ class KnownModels:
             raise ConfigError("the session is still being made", hint="Try again in a moment", code=ErrorCode.UNAVAILABLE)
         return self._course.talk
 
-    def _prefix(self, model: WorkerModel) -> str:
+    def prefix(self, model: WorkerModel) -> str:
         """What to write before a name that the endpoint told, so that it means the same endpoint."""
         if self._course.settings.api_base:
             return ""

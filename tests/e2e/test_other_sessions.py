@@ -92,7 +92,9 @@ def test_resume_alone_begins_with_the_list(tmp_path: Path) -> None:
 
 
 def test_another_model_answers_the_next_turn_and_the_old_process_is_gone(tmp_path: Path) -> None:
-    with FakeModel([text("First here."), text("Second here.")], models=["fake-model", "other-model"]) as server:
+    with FakeModel(
+        [text("First here."), text("Second here."), text("Me again.")], models=["fake-model", "other-model"]
+    ) as server:
         with Terminal(chat(server), cwd=tmp_path) as terminal:
             terminal.wait_for("type here")
             terminal.type("hello")
@@ -110,7 +112,12 @@ def test_another_model_answers_the_next_turn_and_the_old_process_is_gone(tmp_pat
             assert [request.body["model"] for request in server.requests] == ["fake-model", "other-model"]
             terminal.wait(lambda: before not in children(terminal.pid))
             assert len(children(terminal.pid)) == 1
+            terminal.type("/new")
+            terminal.wait(lambda: shows(terminal, "type here") and "Second here." not in terminal.screen())
+            terminal.type("you again?")
+            terminal.wait_for("Me again.")
+            assert server.last.body["model"] == "other-model", "a new session keeps the choice"
             terminal.keys("C-d")
             terminal.wait_for("[ended 0]")
         assert server.violations == []
-    assert next(iter(list_sessions(paths.sessions_dir()))).model == "other-model"
+    assert [facts.model for facts in list_sessions(paths.sessions_dir())] == ["other-model"] * 2

@@ -91,6 +91,19 @@ async def test_escape_chooses_nothing_and_cancels_nothing(agent: ScriptedAgent) 
         assert agent.calls == []
 
 
+async def test_ctrl_c_closes_the_list_and_touches_nothing_below(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.board.prompt.insert("half a thought")
+        agent.begin("work")
+        opened = Opened(pilot, rows(*NAMES))
+        await opened.shown("> apple")
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: opened.results == [None])
+        assert agent.calls == []
+        assert app.board.prompt.text == "half a thought"
+
+
 async def test_the_mouse_moves_with_a_click_and_chooses_with_a_second(agent: ScriptedAgent) -> None:
     async with make_app(agent).run_test(size=(100, 30)) as pilot:
         opened = Opened(pilot, rows(*NAMES))
