@@ -38,15 +38,16 @@ class Budget:
         self.reported = self.reported and usage is not None
 
     @contextlib.contextmanager
-    def clock(self, stop: Callable[[], object]) -> Iterator[None]:
-        """Call `stop` when the time is up before the block ends. While the turn stops already: again."""
+    def clock(self, stop: Callable[[], object], stopping: Callable[[], bool]) -> Iterator[None]:
+        """Call `stop` when the time is up before the block ends; a turn that is stopping already is left to stop as it does."""
         if self.options.max_time_s is None:
             yield
             return
 
         def ring() -> None:
-            self.is_late = True
-            stop()
+            if not stopping():
+                self.is_late = True
+                stop()
 
         timer = asyncio.get_running_loop().call_later(self.options.max_time_s, ring)
         try:

@@ -278,7 +278,7 @@ class Agent:
         self._budget = Budget(self._options)
         self._compaction.begin_turn()
         self._guard.begin_turn()
-        with self._budget.clock(self.cancel):
+        with self._budget.clock(self.cancel, lambda: self._stopping):
             async with self._judge.turn():
                 steps = await self._steps()
             end = self._budget.after_cancel(steps)

@@ -1,7 +1,7 @@
 """Fragments of a streamed reply become one message. Pure: decoded JSON comes in, parts and the message go out.
 
 Servers number their calls badly: two calls share index 0 or have no index, ids come only in the first fragment or never.
-Calls are kept apart by id first, then by index, then by the end of the JSON before.
+Calls are kept apart by id first, then by index, then by the end of the JSON before; where two share an id, by these.
 """
 
 from __future__ import annotations
@@ -132,16 +132,24 @@ class ReplyAssembler:
         index = number if isinstance(number, int) else None
         newest_first = list(reversed(self.calls))
         if given_id:
-            found = next((call for call in newest_first if call.given_id == given_id), None)
+            same = [call for call in newest_first if call.given_id == given_id]
+            found = next((call for call in same if call.index == index), same[0] if same else None)
+            if found is not None and has_name and None not in {index, found.index} and found.index != index:
+                found = None if self._is_over(found, touched) or not found.arguments.whole() else found
             nameless = next((call for call in newest_first if call.index == index and not call.given_id), None)
             if found is None and nameless is not None and not has_name:
                 nameless.given_id = given_id
                 found = nameless
         else:
             found = next((call for call in newest_first if index is None or call.index == index), None)
-            if found is not None and has_name and (found in touched or parse_arguments(found.arguments.whole()) is not None):
+            if found is not None and has_name and self._is_over(found, touched):
                 found = None
         return found or self._begin(given_id, index)
+
+    @staticmethod
+    def _is_over(call: CallInProgress, touched: list[CallInProgress]) -> bool:
+        """Whether a fragment with a name begins another call than this one, with which it shares an id or an index."""
+        return call in touched or parse_arguments(call.arguments.whole()) is not None
 
     def _begin(self, given_id: str, index: int | None) -> CallInProgress:
         if len(self.calls) >= MAX_CALLS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -88,3 +89,16 @@ def test_money_is_counted_when_it_is_known() -> None:
 def test_a_cancel_in_time_stays_a_cancel() -> None:
     end = TurnFinished(TurnEnd.CANCELLED, "cancelled")
     assert Budget(AgentOptions(max_time_s=5)).after_cancel(end) is end
+
+
+@pytest.mark.parametrize("stopping", [True, False])
+async def test_a_turn_that_is_stopping_already_is_left_to_its_ladder_when_the_time_is_up(stopping: bool) -> None:
+    budget, rang, asked = Budget(AgentOptions(max_time_s=0)), asyncio.Event(), asyncio.Event()
+
+    def is_stopping() -> bool:
+        asked.set()
+        return stopping
+
+    with budget.clock(rang.set, is_stopping):
+        await asyncio.wait_for(asked.wait(), 20)
+    assert (rang.is_set(), budget.is_late) == (not stopping, not stopping)

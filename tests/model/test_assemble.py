@@ -92,6 +92,36 @@ def test_two_calls_stay_apart(chunks: list[list[dict[str, Any]]]) -> None:
 @pytest.mark.parametrize(
     "chunks",
     [
+        pytest.param([[fragment(0, "a", "run", A)], [fragment(1, "a", "run", B)]], id="whole"),
+        pytest.param([[fragment(0, "a", "run", A), fragment(1, "a", "run", B)]], id="one chunk"),
+        pytest.param(
+            [[fragment(0, "a", "run", A[:5])], [fragment(0, "a", None, A[5:])], [fragment(1, "a", "run", B)]], id="cut"
+        ),
+        pytest.param(
+            [
+                [fragment(0, "a", "run", "")],
+                [fragment(1, "a", "run", "")],
+                [fragment(1, "a", None, B[:4]), fragment(0, "a", None, A[:4])],
+                [fragment(0, None, None, A[4:])],
+                [fragment(1, None, None, B[4:])],
+            ],
+            id="at the same time",
+        ),
+    ],
+)
+def test_two_calls_with_one_id_and_two_indexes_are_two(chunks: list[list[dict[str, Any]]]) -> None:
+    first, second = assemble(*chunks)
+    assert (first, second.name, second.arguments) == (AB[0], "run", B)
+    assert second.id not in {"", "a"}
+
+
+def test_a_call_whose_index_drifts_is_one() -> None:
+    assert assemble([fragment(0, "a", "run", A[:5])], [fragment(1, "a", "run", A[5:])], [fragment(2, "a", "", "")]) == AB[:1]
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
         pytest.param([[fragment(0, None, "run", A)], [fragment(1, None, "run", B)]], id="indexes"),
         pytest.param([[fragment(0, None, "run", A)], [fragment(0, None, "run", B)]], id="both index 0"),
         pytest.param([[fragment(None, None, "run", A)], [fragment(None, None, "run", B)]], id="no index"),
