@@ -92,7 +92,7 @@ def test_a_cancel_in_time_stays_a_cancel() -> None:
 
 
 @pytest.mark.parametrize("stopping", [True, False])
-async def test_a_turn_that_is_stopping_already_is_left_to_its_ladder_when_the_time_is_up(stopping: bool) -> None:
+async def test_a_turn_that_is_stopping_already_is_left_to_its_ladder_when_the_time_is_up(*, stopping: bool) -> None:
     budget, rang, asked = Budget(AgentOptions(max_time_s=0)), asyncio.Event(), asyncio.Event()
 
     def is_stopping() -> bool:
