@@ -61,11 +61,6 @@ class Offer:
     candidates: tuple[Candidate, ...]
     """Not empty."""
 
-    @property
-    def complete(self) -> bool:
-        """What was begun is one of the candidates already."""
-        return any(each.text == self.begun for each in self.candidates)
-
 
 @dataclass(slots=True)
 class Completer:

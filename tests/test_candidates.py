@@ -52,15 +52,6 @@ def test_slash_words_begin_the_text_and_those_that_begin_so_come_first(folder: P
     assert len(texts("/", folder)) == len(WORDS)
 
 
-def test_a_word_that_is_whole_is_known_as_complete(folder: Path) -> None:
-    found = offer("/loops", folder)
-    assert found is not None
-    assert found.complete
-    found = offer("/loo", folder)
-    assert found is not None
-    assert not found.complete
-
-
 def test_operands_come_from_the_word_itself_or_from_who_knows_them(folder: Path) -> None:
     assert texts("/loops ", folder) == ["on", "off"]
     assert texts("/loops of", folder) == ["off"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentclip.agent.loop import Agent
-from agentclip.agent.waiting import COMPRESS
+from agentclip.agent.queue_edit import replace_waiting
 from agentclip.agent.words import WORDS as AGENT_WORDS
 from agentclip.agent.words import told
 from agentclip.errors import ConfigError
@@ -98,26 +98,12 @@ class Slash:
             return [line(f"{at}  {each}", "notice") for at, each in enumerate(waiting, 1)] or [line("nothing waits", "notice")]
         if verb not in {"drop", "edit"} or not number.isdecimal() or not 1 <= int(number) <= len(waiting):
             return [line(f"/queue, /queue drop N, /queue edit N TEXT; {len(waiting)} waiting", "not-sent")]
-        at = int(number) - 1
-        taken = waiting[at]
         changed = [text.strip()] if verb == "edit" and text.strip() else []
-        self._replace(waiting, [*waiting[:at], *changed, *waiting[at + 1 :]])
+        taken = replace_waiting(self._agent, int(number) - 1, changed)
         if verb == "edit" and not changed:
             self._front.load(taken)
             return [line(f"taken out: {taken}", "notice")]
         return [line(f"dropped: {taken}" if verb == "drop" else f"{number}  {changed[0]}", "notice")]
-
-    def _replace(self, old: Sequence[str], new: Sequence[str]) -> None:
-        """Nothing is taken meanwhile: the loop works on the same thread."""
-        for _ in old:
-            self._agent.unqueue()
-        for each in new:
-            if each == COMPRESS:
-                self._agent.compress()
-            elif each.startswith("!"):
-                self._agent.shell(each[1:].strip())
-            else:
-                self._agent.submit(each)
 
     def _layer(self, word: str, rest: str) -> list[Line]:
         if rest and not rest.isdecimal():

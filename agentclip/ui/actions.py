@@ -17,6 +17,8 @@ class Place(StrEnum):
 
     ANYWHERE = "Anywhere"
     PROMPT = "In the prompt"
+    COMPLETION = "In the completions above the prompt"
+    SEARCH = "In the search through the history"
     PANE = "In any pane"
     CHAT = "In Chat"
     RAW = "In Layer 1"
@@ -24,6 +26,7 @@ class Place(StrEnum):
     BUTTON = "On the Cancel button"
     LIST = "In a list to choose from"
     SESSIONS = "In the list of sessions"
+    QUEUE = "In the list of what waits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,13 @@ ACTIONS = (
     Action("run.cancel", "f8", "app.cancel", "cancel; again: kill", Place.ANYWHERE, "/cancel"),
     Action("pane.maximise", "f12", "app.maximise", "maximise the pane", Place.ANYWHERE),
     Action("run.escape", "escape", "app.escape", "close, else cancel; again: kill", Place.ANYWHERE),
-    Action("app.interrupt", "ctrl+c", "app.interrupt", "copy, else cancel, else clear, else twice to quit", Place.ANYWHERE),
+    Action(
+        "app.interrupt",
+        "ctrl+c",
+        "app.interrupt",
+        "copy, else close, else cancel, else clear, else twice to quit",
+        Place.ANYWHERE,
+    ),
     Action("run.previous", "alt+up", "app.run(-1)", "previous run", Place.ANYWHERE),
     Action("run.next", "alt+down", "app.run(1)", "next run", Place.ANYWHERE),
     Action("find.open", "ctrl+f", "app.find", "find in the pane", Place.ANYWHERE, "/find", "[WORDS]"),
@@ -67,6 +76,17 @@ ACTIONS = (
     Action("settings.open", "", "app.settings", "settings: see and change them", Place.ANYWHERE, "/settings", "[KEY]"),
     Action("app.leave", "", "app.leave", "end; the resume line is printed", Place.ANYWHERE, "/quit"),
     Action("prompt.send", "enter", "send", "send", Place.PROMPT),
+    Action("prompt.editor", "ctrl+g", "app.edit_outside", "edit the prompt in $VISUAL", Place.ANYWHERE, "/editor"),
+    Action("history.search", "ctrl+r", "app.search_history", "search what you sent; again: older", Place.ANYWHERE, "/history"),
+    Action("queue.open", "f4", "app.queue", "what waits: edit it, take it out", Place.ANYWHERE, "/queue"),
+    Action("completion.take", "tab", "complete(True)", "take the chosen one, else the first", Place.COMPLETION),
+    Action("completion.enter", "enter", "complete", "take the chosen one, else send", Place.COMPLETION),
+    Action("completion.up", "up", "candidate(-1)", "up", Place.COMPLETION),
+    Action("completion.down", "down", "candidate(1)", "down", Place.COMPLETION),
+    Action("history.take", "enter,tab", "take_found", "take it into the prompt", Place.SEARCH),
+    Action("history.newer", "up", "found(-1)", "newer", Place.SEARCH),
+    Action("history.older", "down", "found(1)", "older", Place.SEARCH),
+    Action("queue.drop", "delete,ctrl+x", "screen.drop", "take it out", Place.QUEUE),
     Action("prompt.newline", "ctrl+j,shift+enter,alt+enter", "newline", "new line", Place.PROMPT),
     Action("chat.page_up", "pageup", "app.scroll(-1, 'chat')", "scroll Chat up", Place.PROMPT),
     Action("chat.page_down", "pagedown", "app.scroll(1, 'chat')", "scroll Chat down", Place.PROMPT),

@@ -20,6 +20,7 @@ from agentclip.ui.keymap import KeyMap, hints
 from agentclip.ui.layout import LABELS, Arrangement, PaneName, Split, arrange
 from agentclip.ui.modelpane import ModelPane
 from agentclip.ui.pane import Pane
+from agentclip.ui.popup import Popup
 from agentclip.ui.prompt import Prompt
 from agentclip.ui.rawpane import RawPane
 from agentclip.ui.runs import Run
@@ -66,7 +67,8 @@ class Board:
         self.chat = Transcript(state, ink)
         self.raw = RawPane(ink)
         self.model = ModelPane(ink, limits)
-        self.prompt = Prompt(unqueue)
+        self.popup = Popup()
+        self.prompt = Prompt(unqueue, self.popup)
         self.status = StatusLine(ink, "status")
         self.cancel = CancelButton(ink, "cancel")
         self.head = RunHead(ink, "head")
@@ -100,6 +102,8 @@ class Board:
         self._hints = hints(keymap)
         self.cancel.key = keymap.named("run.escape", first=True) or keymap.named("run.cancel", first=True)
         self.prompt.use_keys(keymap)
+        for pane in self.panes.values():
+            pane.use_keys(keymap)
 
     def restyle(self, ink: Ink) -> None:
         """Another theme."""
@@ -175,7 +179,9 @@ class Board:
         self.queue.display = bool(agent.queue) and not self.arrangement.too_small
         if agent.queue:
             self.queue.tell(
-                f"{len(agent.queue)} queued: " + " · ".join(f'"{entry}"' for entry in agent.queue) + "  (Up edits the last)"
+                f"{len(agent.queue)} queued: "
+                + " · ".join(f'"{entry}"' for entry in agent.queue)
+                + "  (Up edits the last, /queue all)"
             )
         self.hints.tell(self.hint or self._hints, "not-sent" if self.hint else "muted")
         self.small.tell("terminal too small")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import textwrap
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -16,7 +18,14 @@ from agentclip.agent.words import WORDS
 from agentclip.ui.actions import ACTIONS, Place
 from agentclip.ui.keymap import KeyMap, key_names
 
-OTHER = (("!LINE", "run a line yourself, through both layers, without the model"),)
+WIDE = 76
+"""Cells; from there on every line has its keys in one column."""
+LEFT = 30
+"""Cells of that column."""
+OTHER = (
+    ("!LINE", "run a line yourself, through both layers, without the model"),
+    ("@FILE", "the path of a file, completed; the model gets the path and reads the file itself"),
+)
 SIGNS = (
     ("=", "a raw line the model reads as it is"),
     ("~", "a raw line the model reads shortened, converted or without escapes"),
@@ -25,8 +34,8 @@ SIGNS = (
 )
 
 
-def help_text(keymap: KeyMap, first: Sequence[Place] = ()) -> str:
-    """Keys by place, those of `first` before the others; words and signs as lines."""
+def help_text(keymap: KeyMap, first: Sequence[Place] = (), width: int = WIDE) -> str:
+    """Keys by place, those of `first` before the others; words and signs as lines of at most `width` cells."""
     places = dict.fromkeys((*first, *Place))
     parts: list[tuple[str, Sequence[tuple[str, str]]]] = [
         (
@@ -38,7 +47,17 @@ def help_text(keymap: KeyMap, first: Sequence[Place] = ()) -> str:
     words = [(each.word, each.operands, each.title) for each in ACTIONS if each.word]
     commands = [(f"{word} {operands}".rstrip(), what) for word, operands, what in (*words, *WORDS)]
     parts += [("Words", (*commands, *OTHER)), ("Signs in Layer 1", SIGNS)]
-    return "\n\n".join("\n".join([title, *(f"  {left:<30} {right}" for left, right in rows)]) for title, rows in parts if rows)
+    shown = ((title, [line for left, right in rows for line in _lines(left, right, width)]) for title, rows in parts if rows)
+    return "\n\n".join("\n".join([title, *lines]) for title, lines in shown)
+
+
+def _lines(left: str, right: str, width: int) -> list[str]:
+    """Two columns; what does not fit goes on below, in its column."""
+    column = LEFT if width >= WIDE else max(8, min(LEFT, width // 3))
+    rights = textwrap.wrap(right, max(10, width - column - 3)) or [""]
+    lefts = [left] if len(left) <= column or width >= WIDE else textwrap.wrap(left, column)
+    pairs = itertools.zip_longest(lefts, rights, fillvalue="")
+    return [f"  {one:<{column}} {other}".rstrip() for one, other in pairs]
 
 
 class HelpScreen(ModalScreen[None]):
@@ -46,11 +65,21 @@ class HelpScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q,enter,f1", "dismiss", "close", show=False)]
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, keymap: KeyMap, first: Sequence[Place] = ()) -> None:
         super().__init__()
-        self._text = text
+        self._keymap = keymap
+        self._first = first
+        self._page = Static()
 
     def compose(self) -> ComposeResult:
         """The page."""
         with VerticalScroll(id="help"):
-            yield Static(Content(self._text))
+            yield self._page
+
+    def on_resize(self) -> None:
+        """Lines as wide as there is room."""
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        width = self.query_one("#help").scrollable_content_region.width
+        self._page.update(Content(help_text(self._keymap, self._first, width)))

@@ -39,9 +39,12 @@ UNWISE = {
     "ctrl+a": "screen takes it for itself",
     "ctrl+b": "tmux takes it for itself",
 }
-WRITTEN = (Place.PROMPT, Place.ANYWHERE, Place.LIST)
-"""Where letters are text."""
-_WITHIN = {Place.PANE: (Place.CHAT, Place.RAW, Place.MODEL), Place.LIST: (Place.SESSIONS,)}
+READ_ONLY = (Place.PANE, Place.CHAT, Place.RAW, Place.MODEL, Place.BUTTON)
+"""Where letters may be keys; anywhere else they are text."""
+_WITHIN = {
+    Place.PANE: (Place.CHAT, Place.RAW, Place.MODEL),
+    Place.LIST: (Place.SESSIONS, Place.QUEUE),
+}
 _MODIFIERS = ("ctrl", "alt", "shift")
 _SAID = {"pgup": "pageup", "pgdn": "pagedown", "esc": "escape", "return": "enter", "del": "delete", "ins": "insert"}
 _SHOWN = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "delete": "Del", "insert": "Ins"}
@@ -220,8 +223,7 @@ class _Reading:
             return "is no key"
         if key in IMPOSSIBLE:
             return f"cannot be told apart: {IMPOSSIBLE[key]}"
-        written = action.place in WRITTEN or action.place in _WITHIN[Place.LIST]
-        if written and character_of(key) is not None:
+        if action.place not in READ_ONLY and character_of(key) is not None:
             return "is text here: it could not be typed any more"
         if key in UNWISE:
             self._say(action.id, f"{key_names(key)} may never arrive: {UNWISE[key]}", "It is bound all the same")
@@ -272,4 +274,5 @@ def _meet(one: Action, other: Action) -> bool:
     if anywhere is not None:
         lists = (Place.LIST, *_WITHIN[Place.LIST])
         return anywhere.does in OVER_LISTS or (one.place not in lists and other.place not in lists)
-    return one.place is other.place or other.place in _WITHIN.get(one.place, ()) or one.place in _WITHIN.get(other.place, ())
+    places = {one.place, other.place}
+    return len(places) == 1 or other.place in _WITHIN.get(one.place, ()) or one.place in _WITHIN.get(other.place, ())

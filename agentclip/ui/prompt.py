@@ -1,6 +1,6 @@
-"""The prompt: a multi-line box. Sends on Enter, folds long pastes, keeps a history, edits what still waits.
+"""The prompt: a multi-line box. Sends on Enter, folds long pastes, goes through a history, edits what still waits, completes.
 
-Out: messages. Must not know: the agent.
+Out: messages. Must not know: the agent, files.
 """
 
 from __future__ import annotations
@@ -10,19 +10,26 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
-from textual.binding import BindingType
+from textual.binding import BindingsMap, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+from agentclip.history import Entries
 from agentclip.ui.actions import ACTIONS, Place, bindings
+from agentclip.ui.completion import Completion, Taken
 from agentclip.ui.foreign import visible
 from agentclip.ui.format import plural
+from agentclip.ui.history_search import HistorySearch
 from agentclip.ui.keymap import KeyMap
+from agentclip.ui.popup import Popup
 
 FOLD_LINES = 15
 """A paste of more lines becomes one token."""
 FOLD_CHARACTERS = 4000
 TORN_PASTE_S = 1.0
+LONGEST_COMPLETED = 2000
+"""Characters of a line that is looked at for completion."""
+PLACEHOLDER = "type here…"
 QUIT = next(action for action in ACTIONS if action.id == "app.quit")
 
 
@@ -38,37 +45,56 @@ class Prompt(TextArea):
             super().__init__()
             self.text = text
 
+    class Kept(Message):
+        """A text that belongs into the history."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
     class Follow(Message):
         """End on an empty box: to the end of Chat."""
 
-    def __init__(self, unqueue: Callable[[], str | None]) -> None:
-        super().__init__(id="prompt", compact=True, highlight_cursor_line=False, placeholder="type here…")
+    def __init__(self, unqueue: Callable[[], str | None], popup: Popup) -> None:
+        super().__init__(id="prompt", compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDER)
         self.cursor_blink = False
-        self.history_lines: list[str] = []
-        """What was sent, oldest first."""
+        self.entries = Entries()
+        """What was sent."""
+        self.search = HistorySearch(popup, self.entries)
+        self.completion: Completion | None = None
+        """None as long as nobody knows candidates."""
+        self._popup = popup
         self._unqueue = unqueue
         self._browsing: int | None = None
-        """Index into the history while going through it."""
+        """Index into the history while going through it: 0 is the newest."""
         self._folded: dict[str, str] = {}
         """Token to the pasted text."""
         self._pasted_s = 0.0
         """When the last token was made."""
         self._torn = ""
         self._quit_keys = tuple(QUIT.keys.split(","))
+        self._popup_keys = {place: BindingsMap(bindings(place)) for place in (Place.COMPLETION, Place.SEARCH)}
 
     def use_keys(self, keymap: KeyMap) -> None:
         """The person's keys instead of the usual ones."""
-        self._bindings.apply_keymap(keymap.textual())
+        for each in (self._bindings, *self._popup_keys.values()):
+            each.apply_keymap(keymap.textual())
         self._quit_keys = tuple(keymap.keys(QUIT).split(","))
 
     def load(self, text: str) -> None:
         """Put a text into the box, the cursor behind it."""
+        if self.search.opened:
+            self._end_search()
         self.text = text
         self.move_cursor(self.document.end)
 
+    def put_before(self, lines: list[str]) -> None:
+        """Older lines for the history."""
+        self.entries.put_before(lines)
+
     def put_away(self) -> bool:
         """Clear the box, keeping its text in the history; False when there was none."""
-        text = self._whole()
+        text = self.whole()
         if not text.strip():
             return False
         self._remember(text)
@@ -77,7 +103,7 @@ class Prompt(TextArea):
 
     def action_send(self) -> None:
         """Enter."""
-        text = self._whole()
+        text = self.whole()
         if not text.strip():
             return
         self._remember(text)
@@ -105,30 +131,99 @@ class Prompt(TextArea):
         if waiting is not None:
             self.load(waiting)
             return
-        at = len(self.history_lines) if self._browsing is None else self._browsing
-        if at > 0:
-            self._browse(at - 1)
+        at = 0 if self._browsing is None else self._browsing + 1
+        if at < len(self.entries.newest_first()):
+            self._browse(at)
 
     def action_cursor_down(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  the signature is Textual's
         """Down: forward in the history, else the cursor."""
         if select or self._browsing is None or not self.cursor_at_last_line:
             super().action_cursor_down(select)
             return
-        if self._browsing + 1 < len(self.history_lines):
-            self._browse(self._browsing + 1)
+        if self._browsing > 0:
+            self._browse(self._browsing - 1)
         else:
             self.load("")
             self._browsing = None
 
+    def action_complete(self, take: bool = False) -> None:  # noqa: FBT001, FBT002  Textual gives parameters by position
+        """Tab takes the first candidate when none is chosen, Enter sends then."""
+        completion = self.completion
+        if completion is not None and (take or completion.chosen):
+            self._put(completion.take())
+        else:
+            self.action_send()
+
+    def action_candidate(self, step: int) -> None:
+        """Up and Down in the list above."""
+        if self.completion is not None:
+            self.completion.move(step)
+
+    def search_history(self) -> None:
+        """What is typed from here on is searched for; again: the next older entry."""
+        if self.search.opened:
+            self.search.step(1)
+            return
+        self._popup.stand_on(self.region)
+        before = self.text
+        if self.completion is not None:
+            self.completion.leave()
+        self.load("")
+        self.placeholder = "search what you sent…"
+        self.search.begin(before)
+
+    def action_found(self, step: int) -> None:
+        """Up and Down in what the search found."""
+        self.search.step(step)
+
+    def action_take_found(self) -> None:
+        """Enter in the search: into the box, not further."""
+        found = self.search.found
+        if found is not None:
+            self.load(found)
+
+    def close_popup(self) -> bool:
+        """Close the list above the box, with the text from before a search; False when there was none."""
+        if self.search.opened:
+            self.load(self._end_search())
+            return True
+        return self.completion is not None and self.completion.close()
+
+    def look_again(self) -> None:
+        """There may be other candidates for what stands in the box."""
+        self._look(again=True)
+
     def on_text_area_changed(self) -> None:
-        """Typing ends going through the history."""
-        if self._browsing is not None and self.text != self.history_lines[self._browsing]:
+        """Typing ends going through the history, and changes what is offered."""
+        if self._browsing is not None and self.text != self.entries.newest_first()[self._browsing]:
             self._browsing = None
+        self._look()
+
+    def on_text_area_selection_changed(self) -> None:
+        """The cursor moved."""
+        self._look()
+
+    def on_resize(self) -> None:
+        """The list stays above the box."""
+        self._popup.stand_on(self.region)
+
+    def on_blur(self) -> None:
+        """What is typed goes elsewhere."""
+        self.close_popup()
+
+    def take(self, at: int) -> None:
+        """A row of the list was clicked."""
+        if self.search.opened:
+            self.search.go_to(at)
+            self.action_take_found()
+        elif self.completion is not None:
+            self._put(self.completion.take(at))
 
     async def _on_key(self, event: events.Key) -> None:
         """Bindings act here and now: bubbling up to the app, they would overtake or be overtaken by the keys around them."""
-        bindings = self._bindings.key_to_bindings.get(event.key, ())
-        action = bindings[0].action if bindings else ""
+        self._look()
+        found = self._keys_now().key_to_bindings.get(event.key) or self._bindings.key_to_bindings.get(event.key)
+        action = found[0].action if found else ""
         if event.key in self._quit_keys and not self.text:
             action = "app.end_of_file"
         if action:
@@ -164,17 +259,60 @@ class Prompt(TextArea):
         self._torn = self._folded.pop(token)
         self.delete((row, column - len(token)), (row, column))
 
-    def _whole(self) -> str:
+    def _keys_now(self) -> BindingsMap:
+        if self.search.opened:
+            return self._popup_keys[Place.SEARCH]
+        if self.completion is not None and self.completion.opened:
+            return self._popup_keys[Place.COMPLETION]
+        return BindingsMap()
+
+    def _look(self, *, again: bool = False) -> None:
+        """Bring the list above the box in line with the box now: a key that follows a letter acts on what the letter left."""
+        if self.search.opened:
+            self.search.look(self.text)
+            return
+        if self.completion is None:
+            return
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        inside = column < len(line) and not line[column].isspace()
+        if (
+            self._browsing is not None
+            or not self.selection.is_empty
+            or inside
+            or column > LONGEST_COMPLETED
+            or not self.has_focus
+        ):
+            self.completion.leave()
+            return
+        self._popup.stand_on(self.region)
+        first = row == 0 and (self.document.line_count == 1 or not line.startswith("/"))
+        self.completion.look(line[:column], first=first, again=again)
+
+    def _put(self, taken: Taken | None) -> None:
+        if taken is None:
+            return
+        row, column = self.cursor_location
+        self.replace(taken.text, (row, column - len(taken.begun)), (row, column))
+        if taken.sends and self.text.strip() == self.document.get_line(0).strip():
+            self.action_send()
+
+    def _end_search(self) -> str:
+        self.placeholder = PLACEHOLDER
+        return self.search.end()
+
+    def whole(self) -> str:
+        """The text with every paste in its place."""
         text = self.text
         for token, pasted in self._folded.items():
             text = text.replace(token, pasted)
         return text
 
     def _remember(self, text: str) -> None:
-        if not self.history_lines or self.history_lines[-1] != text:
-            self.history_lines.append(text)
+        if self.entries.add(text):
+            self.post_message(self.Kept(text))
         self._browsing = None
 
     def _browse(self, at: int) -> None:
         self._browsing = at
-        self.load(self.history_lines[at])
+        self.load(self.entries.newest_first()[at])

@@ -19,6 +19,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome
+from textual.timer import Timer
 
 from agentclip import paths
 from agentclip.events import Event, Severity
@@ -84,6 +85,8 @@ class ScreenApp(App[int], inherit_bindings=False):
         self._frame_cost_s = 0.0
         self._killing = False
         self._ended = False
+        self._said: Timer | None = None
+        """Ends what is said in place of the hints."""
         self._quit_until_s = 0.0
         """Until then Ctrl+C quits."""
 
@@ -116,6 +119,7 @@ class ScreenApp(App[int], inherit_bindings=False):
         yield board.prompt
         yield board.hints
         yield board.small
+        yield board.popup
 
     def on_mount(self) -> None:
         """Rebuild what happened before, then listen."""
@@ -138,7 +142,7 @@ class ScreenApp(App[int], inherit_bindings=False):
             self.state.tell("\n".join(self.options.first_screen))
         for complaint in (*self.themes.complaints(self.options.theme), *self.keymap.complaints):
             self.state.say(complaint, Severity.ERROR)
-        self.board.prompt.history_lines = list(self.state.prompts)
+        self.board.prompt.put_before(self.state.prompts)
 
     def _settled(self) -> None:
         self.draw_now()
@@ -222,7 +226,7 @@ class ScreenApp(App[int], inherit_bindings=False):
         board = self.board
         board.lay_out(size or (self.size.width, self.size.height), self.query_one("#right"))
         if not board.arrangement.too_small and (self.focused is None or not self.focused.display):
-            board.prompt.focus()
+            self.set_focus(board.prompt)
         self.call_after_refresh(self.draw_now)
 
     def on_hung_up(self, _message: HungUp) -> None:
@@ -253,6 +257,8 @@ class ScreenApp(App[int], inherit_bindings=False):
         if selected:
             self.copy_out(selected)
             self.screen.clear_selection()
+        elif len(self.screen_stack) > 1:
+            self.screen.dismiss(None)
         elif self.agent.running or self.agent.stopping:
             self.action_cancel()
         elif prompt.put_away():
@@ -300,12 +306,30 @@ class ScreenApp(App[int], inherit_bindings=False):
     def say(self, text: str) -> None:
         """One line in place of the hints, for a while."""
         self.board.hint = text
-        self.set_timer(QUIT_WINDOW_S, self._unsay)
+        if self._said is not None:
+            self._said.stop()
+        self._said = self.set_timer(QUIT_WINDOW_S, self._unsay)
         self.draw_now()
 
     def _unsay(self) -> None:
         self.board.hint = ""
         self.plan_frame()
+
+    async def lend_terminal(self, argv: Sequence[str]) -> int:
+        """Another program has the terminal until it ends; its exit status. Only from a worker. Raises OSError."""
+        failed: OSError | None = None
+        status = 0
+        with self.batch_update(), self.suspend():  # nothing raised in here: the terminal would not be taken back
+            self._signals.lent = True
+            try:
+                status = await _run_to_its_end(argv)
+            except OSError as error:
+                failed = error
+            finally:
+                self._signals.lent = False
+        if failed is not None:
+            raise failed
+        return status
 
     # The end
 
@@ -331,3 +355,12 @@ class ScreenApp(App[int], inherit_bindings=False):
             self._ended = True
             await self.agent.close()
         self._signals.remove()
+
+
+async def _run_to_its_end(argv: Sequence[str]) -> int:
+    process = await asyncio.create_subprocess_exec(*argv)
+    try:
+        return await process.wait()
+    finally:
+        if process.returncode is None:  # the screen ends
+            process.terminate()

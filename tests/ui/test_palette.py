@@ -54,7 +54,7 @@ async def test_a_word_that_needs_more_waits_in_the_prompt_and_what_stood_there_i
         app.board.prompt.insert("half a thought")
         await pilot.press("ctrl+p", *"/loops", "enter")
         await until(pilot, lambda: app.board.prompt.text == "/loops ")
-        assert app.board.prompt.history_lines[-1] == "half a thought"
+        assert app.board.prompt.entries.newest_first()[0] == "half a thought"
         await pilot.press(*"off", "enter")
         await until(pilot, lambda: not agent.loop_detection)
 
