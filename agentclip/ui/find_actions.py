@@ -29,8 +29,7 @@ class FindActions(ScreenApp):
     def __init__(self, agent: AgentApi, options: ScreenOptions) -> None:
         super().__init__(agent, options)
         self._finding: Finding | None = None
-        self._find_in: Pane = self.board.chat
-        """The pane that had the focus last."""
+        self._last_pane: Pane = self.board.chat
         self._find_worker: Worker[None] | None = None
         self._find_worker_for: Search | None = None
         self._find_timer: Timer | None = None
@@ -52,20 +51,27 @@ class FindActions(ScreenApp):
     def _working(self) -> bool:
         return self._find_worker is not None and not self._find_worker.is_finished
 
+    @property
+    def last_pane(self) -> Pane:
+        """The pane that has the focus, or had it last."""
+        if isinstance(self.focused, Pane):
+            self._last_pane = self.focused
+        return self._last_pane
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Remember the pane."""
         if isinstance(event.widget, Pane):
-            self._find_in = event.widget
+            self._last_pane = event.widget
 
     def action_find(self, text: str = "") -> None:
         """Ctrl+F: the box, for the pane that has the focus or had it last; Enter stays in the box, as in a browser."""
         reachable = [self.board.panes[name] for name in self.board.arrangement.reachable]
-        pane = self._find_in if self._find_in in reachable else self.board.chat
+        pane = self.last_pane if self.last_pane in reachable else self.board.chat
         self._open_find(pane, text, hand_back=False)
 
     def action_find_here(self) -> None:
         """`/` in a pane: Enter goes back to the pane, where n and N go on, as in a pager."""
-        self._open_find(self._find_in, "", hand_back=True)
+        self._open_find(self.last_pane, "", hand_back=True)
 
     def action_find_next(self, step: int) -> None:
         """The next hit in the pane that has the focus, or the one before."""
@@ -73,7 +79,7 @@ class FindActions(ScreenApp):
         if not words:
             self.action_find_here()
             return
-        self._show_find(self._find_in)
+        self._show_find(self.last_pane)
         self._look_for(words)
         self._find_go(step)
 
@@ -85,7 +91,7 @@ class FindActions(ScreenApp):
         self._end_finding()
         bar.opened = False
         if self.focused is bar.box and self._focus_before is not None:
-            self._focus_before.focus()
+            self.set_focus(self._focus_before)
         self.lay_out_now()
         return True
 
@@ -102,7 +108,7 @@ class FindActions(ScreenApp):
             return
         self._find_go(1)
         if self._hand_back:
-            self._find_in.focus()
+            self.set_focus(self.last_pane)
 
     def _open_find(self, pane: Pane, text: str, *, hand_back: bool) -> None:
         if len(self.screen_stack) > 1:
@@ -110,9 +116,9 @@ class FindActions(ScreenApp):
         bar = self.board.find
         if self.focused is not bar.box:
             self._focus_before = self.focused
-        self._find_in, self._hand_back = pane, hand_back
+        self._last_pane, self._hand_back = pane, hand_back
         self._show_find(pane)
-        bar.box.focus()
+        self.set_focus(bar.box)
         if text:
             bar.box.value = text
             bar.box.cursor_position = len(text)
@@ -131,7 +137,7 @@ class FindActions(ScreenApp):
 
     def _look_for(self, text: str) -> None:
         """Other words, or another pane; nothing happens when both are the same."""
-        finding, pane = self._finding, self._find_in
+        finding, pane = self._finding, self.last_pane
         if finding is not None and finding.words.text == text and finding.pane is pane:
             return
         self._end_finding()

@@ -24,7 +24,7 @@ from agentclip.foreign import FOREIGN, FOREIGN_OR_TAB, FOREIGN_RUN, decode, mark
 
 __all__ = [
     "ForeignFilter", "cut_at", "decode", "expand_tabs", "fit", "mark", "one_line", "segments", "take_cells",
-    "terminal_segments", "visible",
+    "terminal_segments", "visible", "without_colours",
 ]  # fmt: skip
 
 TAB = 8
@@ -56,6 +56,11 @@ def terminal_segments(text: str, style: Style, mark_style: Style) -> list[Segmen
         position = match.end()
     found += segments(text[position:], current, mark_style)
     return expand_tabs(found)
+
+
+def without_colours(text: str) -> str:
+    """The text without SGR codes; other escapes stay."""
+    return _SGR.sub("", text)
 
 
 def expand_tabs(found: Iterable[Segment]) -> list[Segment]:

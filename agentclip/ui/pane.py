@@ -23,6 +23,7 @@ from textual.widget import Widget
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.find import Search, Words
 from agentclip.ui.format import plural
+from agentclip.ui.keymap import KeyMap
 from agentclip.ui.themes import Ink
 
 MAX_COPIED_ROWS = 20_000
@@ -185,6 +186,23 @@ class Pane(ScrollView, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """Point at a row."""
         self.point(self.first_row + event.get_content_offset_capture(self).y)
+
+    def use_keys(self, keymap: KeyMap) -> None:
+        """The person's keys instead of the usual ones."""
+        self._bindings.apply_keymap(keymap.textual())
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Bindings act here and now: what is typed behind `/` belongs into the box that it opens."""
+        focused = self.screen.focused
+        if focused is not None and focused is not self:
+            event.stop()
+            focused.post_message(events.Key(event.key, event.character))
+            return
+        found = self._bindings.key_to_bindings.get(event.key, ())
+        if found:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(found[0].action)
 
     def forget_selection(self) -> None:
         """What was selected is not there any more."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from agentclip.ui.bars import Tabs
-from agentclip.ui.find_actions import FindActions
 from agentclip.ui.layout import PaneName
 from agentclip.ui.modelpane import ModelPane
+from agentclip.ui.output_actions import OutputActions
 from agentclip.ui.pane import Pane
 from agentclip.ui.rawpane import RawPane
 from agentclip.ui.transcript import Transcript
 
 
-class PaneActions(FindActions):
+class PaneActions(OutputActions):
     """Panes: which is in view, which run they show, where they stand."""
 
     def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
@@ -53,7 +53,7 @@ class PaneActions(FindActions):
         target = order[(at + 1) % len(order)]
         if isinstance(target, Pane):
             self.bring(PaneName(target.id or ""))
-        target.focus()
+        self.set_focus(target)
 
     def action_maximise(self) -> None:
         """F12: the pane that has the focus, Chat from the prompt; again: back."""

@@ -160,6 +160,8 @@ class EndingSignals:
     def __init__(self, end: Callable[[int], None]) -> None:
         self._end = end
         """Called on the thread with the signal's number; returns at once."""
+        self.lent = False
+        """Another program has the terminal: Ctrl+C there is meant for it."""
         self._old: dict[int, Any] = {}
         self._old_wakeup = -1
         self._write_end = -1
@@ -193,7 +195,7 @@ class EndingSignals:
     def _watch(self, read_end: int) -> None:
         with open(read_end, "rb", buffering=0) as numbers:
             while came := numbers.read(64):
-                ending = [number for number in came if number in ENDING]
+                ending = [number for number in came if number in ENDING and not (self.lent and number == signal.SIGINT)]
                 if not ending:
                     continue
                 self._end(ending[0])

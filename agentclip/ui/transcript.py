@@ -20,6 +20,7 @@ from textual.strip import Strip
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.find import Search, Words
 from agentclip.ui.find_chat import ChatSearch
+from agentclip.ui.foreign import visible
 from agentclip.ui.heights import Heights
 from agentclip.ui.pane import Pane
 from agentclip.ui.session_state import SessionState
@@ -169,7 +170,9 @@ class Transcript(Pane):
     def pointed_text(self) -> tuple[str, str]:
         """The source of an item; of a run its command."""
         item = self.pointed_item
-        return (item.source, item.NAME) if item else ("", "nothing")
+        if item is None:
+            return "", ""
+        return "\n".join(visible(line) for line in item.source.split("\n")), item.NAME
 
     def sync(self) -> None:
         """Take what changed in the session's items."""

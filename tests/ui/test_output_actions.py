@@ -1,0 +1,192 @@
+"""c, o and r in the panes: what is copied, what the pager gets, what runs again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+from pathlib import Path
+
+import pytest
+
+from agentclip.errors import ConfigError
+from agentclip.ui.pager import pager_words, reading
+from tests.ui.pty_session import on_terminal
+from tests.ui.screens import drawn, make_app, pane_rows, screen_text, send, until
+from tests.ui.scripted import ScriptedAgent
+
+WIDE = (140, 40)
+EVIL = b"\x1b[31mred\x1b[0m \x1b]52;c;aGk=\x07\x1b[?1049l\x1b[2J\xc2\x9b end\n"
+
+
+async def test_c_copies_the_line_pointed_at_the_source_of_a_message_and_the_command_of_a_run(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        agent.say("some **bold** words")
+        agent.run("printf 'a\\nb'", b"\x1b[31ma\x1b[0m line\nb line\n")
+        await drawn(pilot)
+        app.board.raw.focus()
+        await pilot.press("c")
+        assert app.clipboard == "a line"
+        assert "copied the line, 6 characters" in screen_text(app)
+        await pilot.click("#raw", offset=(5, 2))
+        await pilot.press("c")
+        assert app.clipboard == "b line"
+        app.board.chat.focus()
+        await pilot.press("c")
+        assert app.clipboard == "printf 'a\\nb'"
+        assert "copied the command" in screen_text(app)
+        await pilot.click("#chat", offset=(3, 1))
+        await pilot.press("c")
+        assert app.clipboard == "some **bold** words"
+        app.board.model.focus()
+        await pilot.press("c")
+        assert app.clipboard == "a line" or app.clipboard.endswith("line")
+
+
+async def test_c_copies_what_is_selected_first_and_foreign_text_without_escapes(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        agent.say("evil \x1b]52;c;aGk=\x07\ud800 text")
+        await drawn(pilot)
+        app.board.chat.focus()
+        await pilot.press("c")
+        assert app.clipboard == "evil ␛]52;c;aGk=␇\\ud800 text"
+        await pilot.mouse_down("#chat", offset=(1, 1))
+        await pilot.hover("#chat", offset=(4, 1))
+        await pilot.mouse_up("#chat", offset=(4, 1))
+        await pilot.press("c")
+        assert app.clipboard == "evil"
+        app.board.prompt.focus()
+        await send(pilot, "/copy")
+        assert app.clipboard == "evil ␛]52;c;aGk=␇\\ud800 text"
+
+
+async def test_r_runs_the_chosen_command_again_also_one_of_the_model(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        app.board.raw.focus()
+        await pilot.press("r")
+        await drawn(pilot)
+        assert "no run yet" in screen_text(app)
+        agent.run("make first", b"1\n")
+        agent.run("make second", b"2\n")
+        await until(pilot, lambda: pane_rows(app.board.raw) == ["= 2"])
+        await pilot.press("r")
+        await pilot.press("alt+up", "alt+up")
+        await drawn(pilot)
+        await pilot.press("r")
+        assert agent.calls == ["shell make second", "shell make first"]
+        await drawn(pilot)
+        assert "run 1 again: make first" in screen_text(app)
+
+
+async def test_o_without_a_pager_is_one_clear_line(agent: ScriptedAgent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGER", "no-such-pager -x")
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        app.board.raw.focus()
+        await pilot.press("o")
+        await drawn(pilot)
+        assert "nothing to open here yet" in screen_text(app)
+        agent.run("seq", b"1\n")
+        await drawn(pilot)
+        await pilot.press("o")
+        await drawn(pilot)
+        assert "no program `no-such-pager -x` to read long texts" in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"), [("", ["less"]), ("  ", ["less"]), ("less -iX", ["less", "-iX"]), ("cat '-s'", ["cat", "-s"])]
+)
+def test_the_pager_is_what_the_person_set(setting: str, words: list[str], tmp_path: Path) -> None:
+    for name in ("less", "cat"):
+        (tmp_path / name).touch(mode=0o700)
+    assert pager_words({"PAGER": setting, "PATH": str(tmp_path)}) == words
+
+
+@pytest.mark.parametrize("setting", ["'less", "nonesuch", "/nonesuch/less", "''"])
+def test_a_pager_that_cannot_run_is_refused(setting: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        pager_words({"PAGER": setting, "PATH": str(tmp_path)})
+
+
+def test_less_gets_the_files_as_they_are_and_passes_colours_only(tmp_path: Path) -> None:
+    file = tmp_path / "cmd-1.txt"
+    file.write_bytes(EVIL)
+    assert reading(["/usr/bin/less", "-r"], [file], tmp_path) == ["/usr/bin/less", "-r", "-R", "--", str(file)]
+
+
+def test_any_other_pager_gets_copies_in_which_nothing_acts(tmp_path: Path) -> None:
+    source, folder = tmp_path / "cmd-1.txt", tmp_path / "copies"
+    folder.mkdir()
+    source.write_bytes(EVIL + b"tab\there\xff\nlast line")
+    _, copy = reading(["most"], [source], folder)
+    text = Path(copy).read_text(encoding="utf-8")
+    assert text == "red ␛]52;c;aGk=␇␛[?1049l␛[2J\\x9b end\ntab\there\\xff\nlast line"
+
+
+def pager_at(folder: Path, *lines: str) -> dict[str, str]:
+    pager = folder / "pager"
+    pager.write_text("\n".join(["#!/bin/sh", f"cd {shlex.quote(str(folder))}", *lines, ""]), encoding="utf-8")
+    pager.chmod(0o700)
+    return {"PAGER": str(pager)}
+
+
+def replay(folder: Path) -> list[str]:
+    recording = folder / "recording.jsonl"
+    recording.write_text(json.dumps({"text": "unused"}) + "\n", encoding="utf-8")
+    return ["-m", "agentclip", "--model", f"replay:{recording}"]
+
+
+@pytest.mark.parametrize("pane", [1, 2, 3])
+def test_the_pager_has_the_terminal_with_ctrl_c_and_gives_it_back(tmp_path: Path, pane: int) -> None:
+    """F6 once: Layer 1; twice: Layer 2; three times: Chat."""
+    interrupted, typed = tmp_path / "interrupted", tmp_path / "typed"
+    environment = pager_at(
+        tmp_path,
+        "trap 'touch interrupted' INT",
+        'cat "$1"',
+        "echo in-the-pager",
+        "while ! read line; do :; done",
+        'printf %s "$line" >part && mv part typed',
+    )
+    with on_terminal(*replay(tmp_path), environment=environment) as session:
+        session.wait_for("type here")
+        session.type("!echo first-$((40+2)); printf '\\033]0;owned\\007\\n'\r")
+        session.wait_for("[exit:0")
+        for _ in range(pane):
+            session.type("\x1b[17~")
+        session.type("o")
+        session.wait_for("in-the-pager")
+        assert "first-42" in session.text
+        session.type("\x03")
+        session.wait_for(interrupted.exists)
+        session.type("typed line\r")
+        session.wait_for(typed.exists)
+        assert typed.read_text() == "typed line"
+        session.wait_for("Layer 1")
+        for _ in range(4 - pane):
+            session.type("\x1b[17~")
+        session.type("kept")
+        session.wait_for("kept")
+        assert b"\x1b]0;owned" not in session.sent
+        session.process.send_signal(signal.SIGTERM)
+        assert session.wait_for_end() == 128 + signal.SIGTERM
+
+
+def test_an_end_while_the_pager_is_up_ends_the_pager_and_restores_the_terminal(tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    environment = pager_at(tmp_path, "echo $$ >part && mv part pid", "exec sleep 1000")
+    with on_terminal(*replay(tmp_path), environment=environment) as session:
+        session.wait_for("type here")
+        session.type("!echo first-$((40+2))\r")
+        session.wait_for("[exit:0")
+        session.type("\x1b[17~o")
+        session.wait_for(started.exists)
+        session.process.send_signal(signal.SIGTERM)
+        assert session.wait_for_end() == 128 + signal.SIGTERM
+        assert session.mode() == session.mode_before
+        number = int(started.read_text())
+        session.wait_for(lambda: not os.path.exists(f"/proc/{number}"))
