@@ -49,18 +49,13 @@ class SavedSessions:
         folder = find(paths.sessions_dir(), identifier)
         facts = read_facts(folder)
         events = copies.events_of(folder)
-        lines = [identifier]
+        amounts = [plural(events.number_of(TurnStarted), "turn"), plural(events.number_of(CommandStarted), "run")]
+        lines = [", ".join(amounts)]
         if facts is not None:
-            lines = [
-                one_line(facts.title) or "(no prompt yet)",
-                "",
-                f"directory  {one_line(facts.cwd)}",
-                f"last used  {_when(facts.updated_s)}, begun {_when(facts.created_s)}",
-                f"model      {one_line(facts.model)}",
-                f"id         {identifier}",
-            ]
-        amounts = (plural(events.number_of(TurnStarted), "turn"), plural(events.number_of(CommandStarted), "run"))
-        lines += [f"so far     {', '.join(amounts)}", *_last_words(events)]
+            lines = [" · ".join((*amounts, one_line(facts.model), _when(facts.updated_s))), one_line(facts.cwd)]
+        lines += _last_words(events)
+        begun = f"begun {_when(facts.created_s)} as {one_line(facts.title)}" if facts is not None else ""
+        lines += ["", identifier, *filter(None, [begun])]
         return "\n".join(lines)
 
     def check(self, identifier: str) -> str:

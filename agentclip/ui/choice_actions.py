@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentclip.ui.actions import OVER_LISTS, Place
-from agentclip.ui.help_screen import HelpScreen, help_text
+from agentclip.ui.help_screen import HelpScreen
 from agentclip.ui.layout import PaneName
 from agentclip.ui.palette import Entry, entries, recent_first
 from agentclip.ui.picker import Look, Picker
@@ -28,11 +28,11 @@ class ChoiceActions(ScreenApp):
     def action_help(self) -> None:
         """F1: what works where the focus is comes first."""
         if len(self.screen_stack) == 1:
-            self.push_screen(HelpScreen(help_text(self.keymap, self._places())))
+            self.push_screen(HelpScreen(self.keymap, self._places()))
         elif isinstance(self.screen, HelpScreen):
             self.screen.dismiss(None)
         else:
-            self.push_screen(HelpScreen(help_text(self.keymap, (Place.LIST, Place.SESSIONS))))
+            self.push_screen(HelpScreen(self.keymap, (Place.LIST, Place.SESSIONS)))
 
     def _places(self) -> tuple[Place, ...]:
         """Where the focus is."""
