@@ -108,7 +108,7 @@ def named(key: str) -> dataclasses.Field[Any]:
     return known[key]
 
 
-def from_text(declaration: dataclasses.Field[Any], text: str, place: str) -> Value:
+def from_text(declaration: dataclasses.Field[Any], text: str, place: str = "") -> Value:
     """The value that a text stands for, in a variable or typed; a list is separated by commas. Raises ConfigError."""
     return _checked(declaration, _parsed(declaration, text), place)
 
@@ -212,6 +212,7 @@ def _kind(setting: dataclasses.Field[Any]) -> type:
 
 def _checked(setting: dataclasses.Field[Any], value: Any, place: str) -> Value:
     kind, minimum = _kind(setting), setting.metadata["minimum"]
+    wrong = f"{place}: " * bool(place) + f"`{setting.metadata['key']}` is {value!r}"
     if kind is tuple and isinstance(value, list | tuple):
         value = tuple(value)
     if kind is float and type(value) is int:
@@ -219,8 +220,8 @@ def _checked(setting: dataclasses.Field[Any], value: Any, place: str) -> Value:
     right = type(value) is kind and (not isinstance(value, tuple) or all(isinstance(part, str) for part in value))
     if not right or (minimum is not None and value < minimum):
         bound = f", {minimum} or more" if minimum is not None else ""
-        raise ConfigError(f"{place}: `{setting.metadata['key']}` is {value!r}", hint=f"Allowed: {_ALLOWED[kind]}{bound}")
+        raise ConfigError(wrong, hint=f"Allowed: {_ALLOWED[kind]}{bound}")
     choices = setting.metadata["choices"]
     if choices and value is not None and value not in choices:
-        raise ConfigError(f"{place}: `{setting.metadata['key']}` is {value!r}", hint=f"Allowed: {', '.join(choices)}")
+        raise ConfigError(wrong, hint=f"Allowed: {', '.join(choices)}")
     return value  # type: ignore[no-any-return]  # checked above

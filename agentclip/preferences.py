@@ -91,7 +91,7 @@ class Preferences:
             ConfigError: not a value of this setting, the file is wrong already, or the disk refuses.
         """
         declaration = config.named(key)
-        value = config.from_text(declaration, text.strip(), key) if text.strip() else None
+        value = config.from_text(declaration, text.strip()) if text.strip() else None
         self.rows()  # a file that is wrong is mended by a person
         write(paths.config_file(), {key: value})
         return self.row(key)

@@ -69,7 +69,7 @@ class SettingsScreen(Picker[str]):
     def _ask(self, row: Preference, typed: str | None = None, said: str = "") -> None:
         allowed = self._allowed(row)
         if not allowed:
-            question = f"{row.key}: {said or row.doc}. Empty: the default, {row.default or 'none'}"
+            question = f"{said or f'{row.key}: {row.doc}'}. Empty: the default, {row.default or 'none'}"
             self.app.push_screen(Ask(question, row.value if typed is None else typed), lambda text: self._take(row, text))
             return
         rows = [Row(each, each, current=each == row.value) for each in allowed]
