@@ -133,7 +133,7 @@ class EventLog:
             raise _unwritable(self.path, "no space left on the disk")
         self._size += len(line)
         self._seq += 1
-        if isinstance(event, _SYNCED):
+        if isinstance(event, _SYNCED) and not _is_followed(event):
             self._sync()
         return recorded
 
@@ -164,6 +164,11 @@ class EventLog:
             os.fsync(self._fd)
         except OSError as error:
             _logger.warning("%s: not synced: %s", self.path, error)
+
+
+def _is_followed(event: Event) -> bool:
+    """Whether another event that is synced comes before anything happens: the start of the first call, or its answer."""
+    return isinstance(event, AssistantReplied) and bool(event.message.tool_calls) and not event.partial
 
 
 def _unwritable(path: Path, reason: str | None) -> SessionError:

@@ -1,12 +1,14 @@
 """What one answer costs, whole process: `python -m tests.benchmarks.headless [RUNS]`.
 
 Medians of RUNS (10), interleaved with `python -c pass` and `python -c 'import httpx'`, against the fake server, so the model
-itself costs nothing. Memory is the peak of the sum over the program and the provider's process.
+itself costs nothing. What lies between two steps is the time from the last byte of an answer to the next request, without
+the time that the command ran. Memory is the peak of the sum over the program and the provider's process.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import statistics
 import subprocess
@@ -78,17 +80,30 @@ def main() -> None:
     for name, all_s in taken.items():
         sys.stdout.write(f"{name:40} {statistics.median(all_s) * 1000:8.1f} ms   (best {min(all_s) * 1000:.1f})\n")
     sys.stdout.write(f"{'peak memory, both processes':40} {memory:8.1f} MB\n{'first request':40} {first_bytes:8} bytes\n")
-    sys.stdout.write(f"{f'a step with a command, of {STEPS}':40} {step_s() * 1000:8.1f} ms\n")
+    for name, values in steps().items():
+        sys.stdout.write(f"{name:40} {statistics.median(values) * 1000:8.1f} ms   (best {min(values) * 1000:.1f})\n")
 
 
-def step_s() -> float:
-    """Median from one request to the next, in one turn of short commands."""
+def steps() -> dict[str, list[float]]:
+    """Of each step of a turn of short commands: from request to request, and the parts of that."""
     script = [*(run(f"echo {n}") for n in range(STEPS)), text("done")]
     with FakeModel(script) as server, tempfile.TemporaryDirectory() as folder:
         command = (sys.executable, "-m", "agentclip", "run", "go", "--model", "m", "--api-base", server.url)
         seconds(*command, XDG_STATE_HOME=folder)
-        times = [request.time for request in server.requests]
-    return statistics.median(later - earlier for earlier, later in itertools.pairwise(times))
+        (log,) = Path(folder).glob("agentclip/sessions/*/events.jsonl")
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        commands = [line["result"]["duration_s"] for line in lines if line["type"] == "CommandFinished"]
+        system = server.requests[0].messages[0]  # the judge of progress asks meanwhile, with other words
+        pairs = list(itertools.pairwise(request for request in server.requests if request.messages[0] == system))
+    whole = [later.time - earlier.time for earlier, later in pairs]
+    after = [later.time - (earlier.answered_at or earlier.time) for earlier, later in pairs]
+    between = [total - command_s for total, command_s in zip(after, commands, strict=True)]
+    return {
+        f"a step, of {STEPS}: request to request": whole,
+        "  the model's answer": [total - rest for total, rest in zip(whole, after, strict=True)],
+        "  the command": commands,
+        "  between: neither of the two": between,
+    }
 
 
 if __name__ == "__main__":

@@ -56,6 +56,8 @@ class Received:
     """`time.monotonic()` of that."""
     answered: threading.Event = field(default_factory=threading.Event)
     """Set when all was sent that the script says."""
+    answered_at: float | None = None
+    """`time.monotonic()` of that."""
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -211,6 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             self.answer(request, number)
+            request.answered_at = time.monotonic()
             request.answered.set()
         except (ClientGoneError, ConnectionError):
             request.mark_closed()
