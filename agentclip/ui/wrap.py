@@ -85,7 +85,7 @@ class _Rows:
         self._blank = None
         at = 0
         while at < len(piece):
-            end = cut_at(piece, at, self._width - self._used)
+            end = cut_at(piece, at, max(0, self._width - self._used))
             if end == at and self._used == self._start:
                 end += 1
             if end > at:

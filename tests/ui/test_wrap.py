@@ -58,3 +58,9 @@ def test_folding_loses_nothing(text: str, width: int) -> None:
     rows = texts(fold([Segment(text, PLAIN)], width))
     assert "".join(rows) == text
     assert all(cell_len(row) <= width for row in rows)
+
+
+@given(TEXT, st.integers(-2, 3))
+def test_an_indent_wider_than_the_row_still_comes_to_an_end_and_loses_no_word(text: str, width: int) -> None:
+    rows = wrap([(text, PLAIN)], width, [Segment("> ")], [Segment("  ")])
+    assert "".join("".join(texts(rows)).split()).removeprefix(">") == "".join(text.split())
