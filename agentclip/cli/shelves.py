@@ -50,12 +50,11 @@ class SavedSessions:
         facts = read_facts(folder)
         events = copies.events_of(folder)
         amounts = [plural(events.number_of(TurnStarted), "turn"), plural(events.number_of(CommandStarted), "run")]
-        lines = [", ".join(amounts)]
+        lines = [*_last_words(events), ", ".join(amounts)]
         if facts is not None:
-            lines = [" · ".join((*amounts, one_line(facts.model), _when(facts.updated_s))), one_line(facts.cwd)]
-        lines += _last_words(events)
-        begun = f"begun {_when(facts.created_s)} as {one_line(facts.title)}" if facts is not None else ""
-        lines += ["", identifier, *filter(None, [begun])]
+            lines += [f"model {one_line(facts.model)}", one_line(facts.cwd)]
+            lines += [f"last used {_when(facts.updated_s)}, begun {_when(facts.created_s)}"]
+        lines += [identifier]
         return "\n".join(lines)
 
     def check(self, identifier: str) -> str:
@@ -144,11 +143,11 @@ class KnownModels:
 
 
 def _last_words(events: StoredEvents) -> list[str]:
+    """The last prompt with the sign it has in Chat, the last answer."""
     prompt = next((r.event.message.text for r in events.newest(TurnStarted) if isinstance(r.event, TurnStarted)), "")
     replies = (r.event.message.text for r in events.newest(AssistantReplied) if isinstance(r.event, AssistantReplied))
     answer = next(filter(None, replies), "")
-    parts = (("Last prompt", prompt), ("Last answer", answer))
-    return [line for name, text in parts if text for line in ("", f"{name}:", _short(text))]
+    return [line for sign, text in (("> ", prompt), ("", answer)) if text for line in (sign + _short(text), "")]
 
 
 def _short(text: str) -> str:

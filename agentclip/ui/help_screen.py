@@ -53,7 +53,7 @@ def help_text(keymap: KeyMap, first: Sequence[Place] = (), width: int = WIDE) ->
 
 def _lines(left: str, right: str, width: int) -> list[str]:
     """Two columns; what does not fit goes on below, in its column."""
-    column = LEFT if width >= WIDE else max(8, min(LEFT, width // 3))
+    column = LEFT if width >= WIDE else max(12, min(LEFT, width // 3))
     rights = textwrap.wrap(right, max(10, width - column - 3)) or [""]
     lefts = [left] if len(left) <= column or width >= WIDE else textwrap.wrap(left, column)
     pairs = itertools.zip_longest(lefts, rights, fillvalue="")
@@ -81,5 +81,5 @@ class HelpScreen(ModalScreen[None]):
         self.call_after_refresh(self._fill)
 
     def _fill(self) -> None:
-        width = self.query_one("#help").scrollable_content_region.width
+        width = self.query_one("#help").content_region.width - 2  # of the scroll bar, whether it is there yet or not
         self._page.update(Content(help_text(self._keymap, self._first, width)))

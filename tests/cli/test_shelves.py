@@ -53,7 +53,7 @@ async def test_the_session_that_is_open_here_is_renamed_copied_and_described_but
             shelf.rename(identifier, "another name")
             assert here.talk.agent.title == "another name"
             about = shelf.about(identifier)
-            for part in ("another name", str(tmp_path), "fake-model", identifier, "1 turn · 1 run · fake-model", "look around", "**done**"):
+            for part in (str(tmp_path), "model fake-model", identifier, "1 turn, 1 run", "> look around", "**done**"):
                 assert part in about
             with pytest.raises(SessionError, match="open here"):
                 shelf.delete(identifier)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentclip.agent.words import WORDS as AGENT_WORDS
-from agentclip.ui.actions import ACTIONS
+from agentclip.ui.actions import ACTIONS, Place
+from agentclip.ui.help_screen import help_text
 from agentclip.ui.keymap import KeyMap
 from agentclip.ui.palette import entries, recent_first
 from tests.ui.screens import drawn, make_app, screen_text, until
@@ -107,3 +110,11 @@ async def test_help_begins_where_the_focus_is(agent: ScriptedAgent) -> None:
             assert place in (rows[: rows.index("Anywhere")] if "Anywhere" in rows else rows)
             await pilot.press("f1", "f6")
             await drawn(pilot)
+
+
+@pytest.mark.parametrize("width", [30, 40, 75, 76, 100])
+def test_no_line_of_help_is_wider_than_there_is_room(width: int) -> None:
+    lines = help_text(KeyMap(), (Place.CHAT,), width).split("\n")
+    assert lines[0] == "In Chat"
+    assert max(map(len, lines)) <= max(width, 30)
+    assert any("new line" in line for line in lines)
