@@ -5,15 +5,19 @@ In: a name, a changed file, what the terminal tells. Out: another look. Must not
 
 from __future__ import annotations
 
+import asyncio
+
 from agentclip import paths
 from agentclip.errors import ConfigError
 from agentclip.events import Severity
+from agentclip.preferences import Preferences
 from agentclip.ui.filters import NoColour
 from agentclip.ui.picker import Look, Picker, Row
 from agentclip.ui.screen_app import ScreenApp
 from agentclip.ui.terminal import BackgroundTold
 from agentclip.ui.themes import AUTO, Ink, ScreenTheme, Themes, state_of_files
 
+SETTING = "screen.theme"
 LOOK_S = 1.0
 """How often the files are looked at."""
 
@@ -32,6 +36,8 @@ class ThemeActions(ScreenApp):
         if name in {*self.themes.by_name, AUTO}:
             self.theme_wanted = name
             self.wear(self._theme_of(name))
+            if self.options.preferences is not None:
+                self.run_worker(self._remember(self.options.preferences, name), group="theme")
         elif name:
             self.state.say(f"no theme {name}; themes: {', '.join(self._names())}", Severity.WARNING)
         else:
@@ -89,6 +95,15 @@ class ThemeActions(ScreenApp):
             self._watch.resume()
         else:
             self._watch.pause()
+
+    async def _remember(self, preferences: Preferences, name: str) -> None:
+        """For the next start."""
+        try:
+            if (await asyncio.to_thread(preferences.row, SETTING)).value != name:
+                await asyncio.to_thread(preferences.change, SETTING, name)
+        except ConfigError as error:
+            self.state.say(f"the theme is not kept for the next start: {error}", Severity.WARNING)
+            self.plan_frame()
 
     def _look_at_files(self) -> None:
         now = state_of_files()

@@ -9,6 +9,8 @@ import pytest
 from textual.pilot import Pilot
 
 from agentclip import paths
+from agentclip.config import load
+from agentclip.preferences import Preferences
 from agentclip.ui.app import ChatApp
 from agentclip.ui.terminal import BackgroundTold
 from tests.ui.screens import drawn, make_app, screen_text, send, until
@@ -64,6 +66,29 @@ async def test_enter_keeps_the_chosen_theme(agent: ScriptedAgent) -> None:
         assert app.theme_wanted == "nord"
         await pick(pilot)
         await until(pilot, lambda: "* nord" in screen_text(app))
+
+
+async def test_a_chosen_theme_is_kept_for_the_next_start_and_a_tried_one_is_not(agent: ScriptedAgent, tmp_path: Path) -> None:
+    app = make_app(agent, preferences=Preferences({}, tmp_path, {}))
+    async with app.run_test(size=WIDE) as pilot:
+        await pick(pilot, "down", "down", "escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert not paths.config_file().exists()
+        await pick(pilot, *"nord", "enter")
+        await until(pilot, lambda: paths.config_file().exists())
+        assert load({}, tmp_path, {}).theme == "nord"
+
+
+async def test_a_settings_file_that_cannot_be_read_is_a_message_and_the_theme_is_worn(
+    agent: ScriptedAgent, tmp_path: Path
+) -> None:
+    paths.config_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.config_file().write_text("not toml", encoding="utf-8")
+    app = make_app(agent, preferences=Preferences({}, tmp_path, {}))
+    async with app.run_test(size=WIDE) as pilot:
+        await send(pilot, "/theme nord")
+        await until(pilot, lambda: "is not kept for the next" in screen_text(app))
+        assert app.theme == "nord"
 
 
 async def test_a_changed_file_is_worn_at_once(agent: ScriptedAgent) -> None:
