@@ -33,7 +33,7 @@ class SessionPicker(Picker[str]):
         self._keymap = keymap
         self._sessions: Mapping[str, SavedSession] = {}
         self._here = True
-        self._cwd = os.getcwd()
+        self._cwd = _working_directory()
 
     def on_mount(self) -> None:
         """Read them behind the picture."""
@@ -139,6 +139,14 @@ class SessionPicker(Picker[str]):
             self.say(str(error))
         else:
             await self._load()
+
+
+def _working_directory() -> str:
+    """Empty when it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def ago(seconds: float) -> str:
