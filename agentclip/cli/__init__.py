@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import logging
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -69,6 +70,7 @@ def main(argv: Sequence[str] | None = None, keys: Mapping[str, str] | None = Non
         return ErrorCode.UNAVAILABLE.exit_status
     usage = None
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # held back while the program was loaded
         status = program.main(args=with_default_command(arguments), prog_name="agentclip", standalone_mode=False, obj=keys)
     except click.exceptions.Exit as done:
         return done.exit_code

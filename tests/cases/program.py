@@ -34,11 +34,13 @@ class Home:
     def state(self) -> Path:
         return self.folder / "state" / "agentclip"
 
-    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-        """Start it; the caller waits."""
+    def start(
+        self, *arguments: str, stdin: int = subprocess.DEVNULL, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start it, with more in its environment; the caller waits."""
         command = [str(AGENTCLIP), *arguments]
         out = subprocess.PIPE
-        return subprocess.Popen(command, cwd=self.work, env=self.env, stdin=stdin, stdout=out, stderr=out)
+        return subprocess.Popen(command, cwd=self.work, env={**self.env, **(env or {})}, stdin=stdin, stdout=out, stderr=out)
 
     def call(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         """Run it to its end."""

@@ -204,6 +204,35 @@ def test_one_interrupt_ends_a_silent_model_with_a_document(here: Home) -> None:
     assert (done.returncode, found["class"], found["error"]["code"]) == (130, "signal", "CANCELLED")
 
 
+SLOW_IMPORT = """
+import os, sys, time
+open(os.environ["LOADING"], "w").close()
+while not os.path.exists(os.environ["GO_ON"]):
+    time.sleep(0.01)
+sys.path.remove(os.path.dirname(__file__))
+del sys.modules["difflib"]
+import difflib
+"""
+
+
+@pytest.mark.parametrize("key", [{}, {"AGENTCLIP_API_KEY": "k"}], ids=["no key", "a key, so the process is replaced"])
+def test_an_interrupt_while_the_program_is_being_loaded_has_a_document_too(here: Home, key: dict[str, str]) -> None:
+    loading, go_on, slow = here.folder / "loading", here.folder / "go-on", here.folder / "slow"
+    slow.mkdir()
+    (slow / "difflib.py").write_text(SLOW_IMPORT)
+    env = {"PYTHONPATH": str(slow), "LOADING": str(loading), "GO_ON": str(go_on), **key}
+    with here.start("run", "hi", "--model", recording(here, OK), "--json", env=env) as process:
+        end = time.monotonic() + PATIENCE_S
+        while not loading.exists():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        go_on.touch()
+        out, err = process.communicate(timeout=PATIENCE_S)
+    found = document(subprocess.CompletedProcess((), process.returncode, out, err))
+    assert (process.returncode, found["error"]["code"]) == (130, "CANCELLED")
+
+
 def test_an_interrupt_keeps_what_a_command_printed(here: Home) -> None:
     model = recording(here, calls("echo begun; touch there; exec sleep 1000"), OK)
     found = document(interrupted(here, model, "--json", wait_for=here.work / "there"))
