@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from agentclip import runtime
 from agentclip.cli.course import Course
 from agentclip.cli.execute import name_survivors
 from agentclip.cli.options import environment_with_keys
-from agentclip.cli.output import log_to_file
+from agentclip.cli.output import log_to_file, say
 from agentclip.cli.terminals import forget_the_size
 from agentclip.config import Settings
 from agentclip.model.base import Model
@@ -74,6 +73,7 @@ async def new_conversation(settings: Settings, environ: Mapping[str, str], stack
 
 def say_goodbye(talk: Conversation) -> None:
     """What is left alive, and how to come back."""
-    name_survivors(talk.survivors)
+    with contextlib.suppress(OSError):  # the terminal is gone
+        name_survivors(talk.survivors)
     if talk.session.begun:
-        click.echo(f"To come back: agentclip --resume {talk.session.id}")
+        say(f"To come back: agentclip --resume {talk.session.id}")
