@@ -64,6 +64,8 @@ class Transcript(Pane):
         self._heights = Heights()
         self._exact: set[Item] = set()
         """Items whose height is no estimate at the present width."""
+        self._changed: set[Item] = set()
+        """Items whose height was exact before they changed: they grow at their end."""
         self._earlier = 0
         """How many items came before the first one since then."""
         self._made: OrderedDict[Item, _Made] = OrderedDict()
@@ -177,7 +179,9 @@ class Transcript(Pane):
     def sync(self) -> None:
         """Take what changed in the session's items."""
         for item in self._state.take_changed():
-            self._exact.discard(item)
+            if item in self._exact:
+                self._exact.remove(item)
+                self._changed.add(item)
         self._take_earlier()
         self._settle()
         self.rows_changed()
@@ -253,6 +257,7 @@ class Transcript(Pane):
         self._width = self.columns
         self._made.clear()
         self._exact.clear()
+        self._changed.clear()
         self._heights = Heights()
         self._append_new()
         if anchor < len(self._heights) and not self.following:
@@ -296,7 +301,11 @@ class Transcript(Pane):
             self._measure_up(len(self._heights) - 1, self.view_height)
             return
         anchor, inside = self._anchor()
-        if self._state.items[anchor] not in self._exact:
+        item = self._state.items[anchor]
+        if item in self._changed:
+            self._measure(anchor)
+            inside = min(inside, self._heights[anchor] - 1)
+        elif item not in self._exact:
             # Scrolling up shows the end of the item first: keep its distance from below.
             below = self._heights[anchor] - inside
             self._measure(anchor)
@@ -308,6 +317,7 @@ class Transcript(Pane):
         item = self._state.items[index]
         if item not in self._exact:
             self._exact.add(item)
+            self._changed.discard(item)
             height = len(self._rows(item))
             if height != self._heights[index]:
                 self._heights.replace(index, height)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
+import PIL.Image
 import pytest
 from textual.geometry import Offset
 from textual.selection import Selection
 
+from agentclip.events import TextDelta
 from agentclip.messages import Image
 from agentclip.results import LineFate, LineRange, Presented
 from agentclip.ui.heights import Heights
@@ -153,6 +156,21 @@ async def test_the_model_pane_holds_the_text_to_the_letter_and_names_pictures(ag
         assert f"{len(text.encode())}B of 50KB" in screen_text(app)
 
 
+@pytest.mark.parametrize("no_color", ["", "1"])
+async def test_a_picture_is_drawn_below_its_name_unless_there_is_no_colour(
+    agent: ScriptedAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_color: str
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    PIL.Image.new("RGB", (20, 8), "red").save(tmp_path / "see-1.png")
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        run = agent.start("see photo.png")
+        run.finish(presented=Presented("x", (), (Image(str(tmp_path / "see-1.png"), "image/png", "photo.png", 20, 8),)))
+        model = app.board.model
+        await until(pilot, lambda: model.total_rows() == (2 if no_color else 6))
+        assert pane_rows(model)[2:] == ([] if no_color else ["  " + "▀" * 20] * 4)
+
+
 async def test_selected_rows_are_copied_without_their_signs(agent: ScriptedAgent) -> None:
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
@@ -207,3 +225,22 @@ async def test_a_run_whose_output_is_no_longer_kept_says_so(agent: ScriptedAgent
         agent.publish(done)
         await until(pilot, lambda: any("the file is gone: " in row for row in pane_rows(app.board.raw)))
         assert "kept once" in screen_text(app)
+
+
+async def test_chat_does_not_move_while_the_message_one_reads_grows(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        chat = app.board.chat
+        agent.begin("write")
+        for number in range(100):
+            agent.publish(TextDelta(f"word-{number}\n\n"))
+        await until(pilot, lambda: "word-99" in pane_rows(chat))
+        await pilot.press("pageup")
+        await drawn(pilot)
+        before = pane_rows(chat)
+        for number in range(100, 200):
+            agent.publish(TextDelta(f"word-{number}\n\n"))
+            await pilot.pause()
+        await drawn(pilot)
+        assert pane_rows(chat) == before
+        assert "new lines, End" in screen_text(app)
