@@ -58,6 +58,8 @@ class Popup(Widget):
         self._chosen: int | None = None
         self._said = ""
         self._top = 0
+        self._column = 0
+        """Cells from the beginning of a text to its detail."""
         self._above = Region()
 
     def show(self, rows: Sequence[PopupRow], chosen: int | None, said: str) -> None:
@@ -83,7 +85,10 @@ class Popup(Widget):
         """As many rows as there is room for above the prompt; without any it is not shown."""
         above = self._above
         height = min(len(self._rows), MOST_ROWS, above.y - 1) + 1
-        widest = max((cell_len(row.text) + cell_len(row.detail) for row in self._rows[:MOST_ROWS]), default=0) + 6
+        self._column = 2 + max((cell_len(row.text[:WIDEST]) for row in self._rows if row.detail), default=0)
+        widest = 4 + max(
+            (max(self._column, cell_len(row.text[:WIDEST])) + cell_len(row.detail) for row in self._rows), default=0
+        )
         width = min(above.width, max(LEAST_WIDTH, min(WIDEST, max(widest, cell_len(self._said) + 2))))
         self.styles.width, self.styles.height = width, height
         self.styles.offset = (above.x, above.y - height)
@@ -109,8 +114,7 @@ class Popup(Widget):
         quiet = self.get_component_rich_style("popup--chosen-detail" if chosen else "popup--detail")
         row = self._rows[at]
         text = fit(one_line(row.text, 400), max(1, width - 4))
-        detail = fit(one_line(row.detail, 400), max(0, width - 6 - cell_len(text))) if row.detail else ""
-        gap = " " * max(0, width - 3 - cell_len(text) - cell_len(detail))
-        return Strip(
-            [Segment("> " if chosen else "  ", look), Segment(text + gap, look), Segment(f"{detail} ", quiet)]
-        ).crop_extend(0, width, look)
+        gap = " " * max(2, self._column - cell_len(text))
+        detail = fit(one_line(row.detail, 400), max(0, width - 3 - cell_len(text + gap)))
+        row_of = [Segment("> " if chosen else "  ", look), Segment(text + gap, look), Segment(detail, quiet)]
+        return Strip(row_of).crop_extend(0, width, look)
