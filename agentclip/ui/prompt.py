@@ -253,7 +253,7 @@ class Prompt(TextArea):
         """Terminals without paste marks deliver one paste in several bursts: what follows at once belongs to the last token."""
         token = next(reversed(self._folded), "")
         row, column = self.cursor_location
-        line = self.document.get_line(row)
+        line = self.document.get_line(min(row, self.document.line_count - 1))
         if not token or time.monotonic() - self._pasted_s > TORN_PASTE_S or not line[:column].endswith(token):
             return
         self._torn = self._folded.pop(token)
@@ -274,6 +274,8 @@ class Prompt(TextArea):
         if self.completion is None:
             return
         row, column = self.cursor_location
+        if row >= self.document.line_count:
+            return  # the text changed first, the cursor follows
         line = self.document.get_line(row)
         inside = column < len(line) and not line[column].isspace()
         if (
