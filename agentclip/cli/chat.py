@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import click
 
@@ -41,9 +42,17 @@ def command(
         if not course.ahead:
             return status
         prompt, resume = None, course.ahead.pop()
+        _let_go()
     from agentclip.cli.talk import Wish, talk  # noqa: PLC0415  registered deferred import
 
     status = talk(course, Wish(prompt, resume, go_on=go_on, by_line=by_line))
     while course.ahead:
+        _let_go()
         status = talk(course, Wish(None, course.ahead.pop(), go_on=False, by_line=by_line))
     return status
+
+
+def _let_go() -> None:
+    """Free what the screen before has left: it took everything it had out of the collector's sight."""
+    gc.unfreeze()
+    gc.collect()

@@ -15,6 +15,7 @@ import tempfile
 import termios
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import IO, Any, BinaryIO, cast
@@ -64,6 +65,7 @@ class TerminalDriver(LinuxDriver):
     def __init__(self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._terminal = os.dup(2)
+        weakref.finalize(self, os.close, self._terminal)
         self._file = cast("Any", DescriptorFile(self._terminal))
         self._aside: IO[bytes] | None = None
 
@@ -92,6 +94,12 @@ class TerminalDriver(LinuxDriver):
         self._aside = None
         if left.strip():
             self.write("".join(sign for sign in left if sign == "\n" or sign.isprintable()).replace("\n", "\r\n"))
+
+    def call_attention(self, signal_codes: str) -> None:
+        """A bell or a notification of `notify.py`, whole between two frames: the one writer of the screen sends it."""
+        if self._writer_thread is not None:
+            self.write(signal_codes)
+            self.flush()
 
     def run_input_thread(self) -> None:
         """Read keys and pastes until the screen ends."""
