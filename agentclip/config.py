@@ -91,6 +91,16 @@ class Settings:
         "keep.total_mb", 2048, "Output of all commands that is kept; 0 for no limit", minimum=0, project=False
     )
     theme: str = _setting("screen.theme", "auto", "Theme of the screen; auto: dark or light as the terminal is", live=True)
+    notify: str = _setting(
+        "screen.notify",
+        "auto",
+        "When the terminal has no focus and a turn ends: nothing, a bell, a notification (OSC 9 or 777), or what fits it",
+        choices=("auto", "bell", "osc", "off"),
+        live=True,
+    )
+    notify_after_s: int = _setting(
+        "screen.notify_after_s", 10, "Seconds that a turn must have taken for a notification", minimum=0, live=True
+    )
     sources: Mapping[str, str] = field(default_factory=dict)
     """Key to the file, variable or flag that set it; a key that is missing has its default."""
 

@@ -42,6 +42,8 @@ class Course:
         return ScreenOptions(
             self.settings.theme,
             first_screen or None,
+            notify=self.settings.notify,
+            notify_after_s=self.settings.notify_after_s,
             sessions=self._sessions,
             models=self._models,
             setup=self._setup,

@@ -58,7 +58,9 @@ async def show(settings: Settings, model: Model, session: Session, opening: Open
 
 def _options(settings: Settings, opening: Opening) -> ScreenOptions:
     if opening.course is None:
-        return ScreenOptions(settings.theme, opening.first_screen or None)
+        return ScreenOptions(
+            settings.theme, opening.first_screen or None, notify=settings.notify, notify_after_s=settings.notify_after_s
+        )
     return opening.course.options(first_screen=opening.first_screen, pick_session=opening.pick_session)
 
 

@@ -19,6 +19,10 @@ class ScreenOptions:
     theme: str = "dark"
     first_screen: tuple[str, ...] | None = None
     """What to say when no model is configured; None when one is."""
+    notify: str = "auto"
+    """`off`, `bell`, `osc` or `auto`: what to do when a turn ends and nobody looks."""
+    notify_after_s: float = 10.0
+    """Only turns that took longer are worth it."""
     sandbox_label: str = "no sandbox"
     limits: Limits = field(default_factory=Limits)
     """Budget shown beside what the model reads."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from agentclip.errors import AgentclipError, ConfigError, ErrorCode
@@ -60,6 +61,10 @@ class SetupActions(ScreenApp):
         """What a change means for this screen."""
         if changed.key == THEME and changed.value != self.theme_wanted:
             self.run_worker(self.run_action(f"app.theme({changed.value!r})"), group="follow")
+        elif changed.key == "screen.notify":
+            self.options = replace(self.options, notify=changed.value)
+        elif changed.key == "screen.notify_after_s":
+            self.options = replace(self.options, notify_after_s=float(changed.value))
 
     async def _set_up(self, *, asked: bool) -> None:
         assert self.options.setup is not None
