@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_right
 from typing import ClassVar
 
@@ -16,10 +17,14 @@ from agentclip.ui.find import Search, Words
 from agentclip.ui.find_rows import RowSearch
 from agentclip.ui.foreign import one_line, segments
 from agentclip.ui.format import size
+from agentclip.ui.half_blocks import picture_rows
 from agentclip.ui.pane import Pane
 from agentclip.ui.runs import Run
 from agentclip.ui.themes import Ink
 from agentclip.ui.wrap import Row, fold
+
+PICTURE_ROWS = 16
+"""Rows a picture may take."""
 
 
 class ModelPane(Pane):
@@ -48,6 +53,8 @@ class ModelPane(Pane):
         self._hits: dict[int, list[tuple[int, int]]] = {}
         self._hits_for: tuple[list[Row], Words | None] | None = None
         """The rows and words that the hits are of."""
+        self._pictures: dict[tuple[str, int], tuple[Row, ...]] = {}
+        """What is drawn, by path and columns."""
         self._title()
 
     def total_rows(self) -> int:
@@ -136,8 +143,25 @@ class ModelPane(Pane):
                 self._lines.append(number)
         for image in shown.images:
             text = f"+ image {one_line(image.source)} {image.mime} {image.width}x{image.height}"
-            self._rows.append([Segment(text, self.ink["changed"])])
-            self._lines.append(self._lines[-1])
+            drawn = [[Segment("  "), *row] for row in self._picture(image.path, room)]
+            for row in ([Segment(text, self.ink["changed"])], *drawn):
+                self._rows.append(row)
+                self._lines.append(self._lines[-1])
+
+    def _picture(self, path: str, columns: int) -> tuple[Row, ...]:
+        """What is drawn of a picture; nothing at first, while it is decoded on a thread."""
+        if self.app.no_color:
+            return ()
+        key = (path, columns)
+        if key not in self._pictures:
+            self._pictures[key] = ()
+            self.run_worker(self._decode(key), name="picture", exit_on_error=True)
+        return self._pictures[key]
+
+    async def _decode(self, key: tuple[str, int]) -> None:
+        self._pictures[key] = await asyncio.to_thread(picture_rows, *key, PICTURE_ROWS)
+        self._made_for = None
+        self.rows_changed()
 
     def _title(self) -> None:
         shown = self.run.shown if self.run else None

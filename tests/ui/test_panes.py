@@ -156,11 +156,13 @@ async def test_the_model_pane_holds_the_text_to_the_letter_and_names_pictures(ag
         assert f"{len(text.encode())}B of 50KB" in screen_text(app)
 
 
-@pytest.mark.parametrize("no_color", ["", "1"])
+@pytest.mark.parametrize("no_color", [False, True])
 async def test_a_picture_is_drawn_below_its_name_unless_there_is_no_colour(
-    agent: ScriptedAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_color: str
+    agent: ScriptedAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, no_color: bool
 ) -> None:
-    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
     PIL.Image.new("RGB", (20, 8), "red").save(tmp_path / "see-1.png")
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
