@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
+from agentclip import history
 from agentclip.errors import AgentclipError
 from agentclip.events import Severity
 from agentclip.ui.model_picker import ModelPicker
@@ -65,6 +67,7 @@ class SessionActions(ScreenApp):
 
         def leave(yes: bool | None) -> None:  # noqa: FBT001  the signature is Textual's
             if yes:
+                self._keep_draft()
                 go_to(identifier)
                 self.end(0)
 
@@ -72,6 +75,13 @@ class SessionActions(ScreenApp):
             self.push_screen(Confirm("Something still runs or waits here. Leaving cancels it. Leave?"), leave)
         else:
             leave(True)  # noqa: FBT003  as after the question
+
+    def _keep_draft(self) -> None:
+        """Up brings back, in the next session, what stands in the prompt of this one."""
+        text = self.board.prompt.whole()
+        if text.strip():
+            with contextlib.suppress(OSError):  # a disk that is full costs the draft, not the way
+                history.remember(history.history_file(), text)
 
     def action_model(self, name: str = "") -> None:
         """F7, or a name that was typed."""

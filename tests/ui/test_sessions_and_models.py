@@ -16,6 +16,7 @@ from agentclip.cli.shelves import SavedSessions
 from agentclip.config import Settings
 from agentclip.errors import ConfigError, ErrorCode, ModelError
 from agentclip.events import AssistantReplied, TurnEnd, TurnFinished, TurnStarted
+from agentclip.history import history_file
 from agentclip.messages import AssistantMessage, UserMessage
 from agentclip.store.listing import list_sessions
 from agentclip.store.session import Session
@@ -205,6 +206,19 @@ async def test_leaving_a_turn_that_runs_is_asked_about(screen: Screen) -> None:
             await pilot.press(key)
             await until(pilot, lambda closed=closed: screen.agent.closed is closed)  # type: ignore[misc]  # bound in the loop
     assert screen.went == [None]
+
+
+async def test_what_stands_in_the_prompt_is_kept_for_the_next_session(screen: Screen) -> None:
+    saved("other")
+    app = screen.app()
+    async with app.run_test(size=SIZE) as pilot:
+        app.board.prompt.insert("half a thought")
+        await pilot.press("f5")
+        await pilot.pause()
+        await until(pilot, lambda: "> other" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.agent.closed)
+    assert "half a thought" in history_file().read_text(encoding="utf-8")
 
 
 async def test_words_do_what_the_keys_do(screen: Screen) -> None:
