@@ -70,10 +70,11 @@ class HelpScreen(ModalScreen[None]):
         self._keymap = keymap
         self._first = first
         self._page = Static()
+        self._scroller = VerticalScroll(id="help")
 
     def compose(self) -> ComposeResult:
         """The page."""
-        with VerticalScroll(id="help"):
+        with self._scroller:
             yield self._page
 
     def on_resize(self) -> None:
@@ -81,5 +82,5 @@ class HelpScreen(ModalScreen[None]):
         self.call_after_refresh(self._fill)
 
     def _fill(self) -> None:
-        width = self.query_one("#help").content_region.width - 2  # of the scroll bar, whether it is there yet or not
+        width = self._scroller.content_region.width - 2  # of the scroll bar, whether it is there yet or not
         self._page.update(Content(help_text(self._keymap, self._first, width)))

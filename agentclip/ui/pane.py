@@ -1,7 +1,7 @@
 """What the three panes share: rows drawn on demand, follow, marks for new lines, selection, hits, the background.
 
 A pane tells how many rows it has and draws one of them; everything that depends on the size of the content is done by its
-subclass. A selection is kept in cells of the whole row and in `key_at` of the row, which stays the same while others change.
+subclass. A selection is kept in cells of the whole row and in `place_of` of the row, which stays the same while others change.
 """
 
 from __future__ import annotations
@@ -70,16 +70,23 @@ class Pane(ScrollView, can_focus=True):
         """One row with what is out of view at its sides."""
         return self.strip_at(row)
 
-    def in_view(self, strip: Strip) -> Strip:
+    def place_at(self, y: int) -> tuple[int, int]:
+        """Which row stands on a line of the view, and which part of it, 0 for the first."""
+        return self.first_row + y, 0
+
+    def in_view(self, strip: Strip, part: int) -> Strip:  # noqa: ARG002  only rows that are folded have parts
         """The part of a whole row that is in view."""
         return strip
 
-    @property
-    def shift(self) -> int:
-        """Cells of a whole row, behind its signs, that are out of view at the left."""
+    def shift(self, row: int, part: int) -> int:  # noqa: ARG002  only rows that are folded or moved aside have one
+        """Cells of a whole row, behind its signs, that stand before the part in view."""
         return 0
 
-    def key_at(self, row: int) -> int:
+    def scroll_rows(self) -> int:
+        """Rows one can scroll through, so that the end of the last one comes into view."""
+        return self.total_rows()
+
+    def place_of(self, row: int) -> int:
         """What the selection calls the row; grows from row to row."""
         return row
 
@@ -134,7 +141,7 @@ class Pane(ScrollView, can_focus=True):
     def rows_changed(self) -> None:
         """Call after the content changed: takes the new size, follows, draws."""
         self._steering = True
-        self._resize_content(self.total_rows())
+        self._resize_content(self.scroll_rows())
         if self.following and self.ALIVE:
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
         self._steering = False
@@ -160,7 +167,7 @@ class Pane(ScrollView, can_focus=True):
         return row if row is not None and self._sees(row) else self.first_row
 
     def _sees(self, row: int) -> bool:
-        return self.first_row <= row < self.first_row + self.view_height
+        return self.first_row <= row <= self.place_at(self.view_height - 1)[0]
 
     def point(self, row: int | None, *, hit: bool = False) -> None:
         """The person means this row."""
@@ -175,7 +182,7 @@ class Pane(ScrollView, can_focus=True):
 
     def go_to_hit(self, row: int) -> None:
         """Bring a hit into view and stay there."""
-        if not self._sees(row) or row == self.first_row + self.view_height - 1:
+        if not self._sees(row) or row == self.place_at(self.view_height - 1)[0]:
             self.go_to(row, middle=True)
         if self.following and self.ALIVE:
             self.following = False
@@ -185,7 +192,7 @@ class Pane(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Point at a row."""
-        self.point(self.first_row + event.get_content_offset_capture(self).y)
+        self.point(self.place_at(event.get_content_offset_capture(self).y)[0])
 
     def use_keys(self, keymap: KeyMap) -> None:
         """The person's keys instead of the usual ones."""
@@ -219,6 +226,14 @@ class Pane(ScrollView, can_focus=True):
     def page(self, pages: int) -> None:
         """Whole pages up (negative) or down."""
         self.go_to(self.first_row + pages * self.view_height)
+
+    def action_page_up(self) -> None:
+        """PgUp."""
+        self.page(-1)
+
+    def action_page_down(self) -> None:
+        """PgDn."""
+        self.page(1)
 
     def action_scroll_end(self) -> None:
         """End."""
@@ -258,14 +273,15 @@ class Pane(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen; asked for by anybody but the painter, it tells what the mouse points at."""
-        row = self.first_row + y
+        row, part = self.place_at(y)
         width = self.columns
         base = self._base
         if row >= self.total_rows():
             return Strip.blank(width, base)
         if not self._painting:
-            return self._with_offsets(self.strip_at(row).crop_extend(0, width, None), self.key_at(row), self.shift)
-        strip = self.in_view(self._highlighted(row)).crop_extend(0, width, None).apply_style(base)
+            shown = self.in_view(self.whole_at(row), part).crop_extend(0, width, None)
+            return self._with_offsets(shown, self.place_of(row), self.shift(row, part))
+        strip = self.in_view(self._highlighted(row), part).crop_extend(0, width, None).apply_style(base)
         if y == self.view_height - 1 and self.new_rows:
             return self._with_mark(strip, width, base)
         return strip
@@ -277,7 +293,7 @@ class Pane(ScrollView, can_focus=True):
             for span in self.hits_at(row):
                 strip = _highlight(strip, span, HIT + current)
         selection = self.text_selection
-        if selection is not None and (selected := selection.get_span(self.key_at(row))) is not None:
+        if selection is not None and (selected := selection.get_span(self.place_of(row))) is not None:
             characters = _characters(strip.text, selected)
             strip = _highlight(strip, characters, self.screen.get_component_rich_style("screen--selection"))
         return strip

@@ -82,6 +82,15 @@ class TerminalDriver(LinuxDriver):
             self._aside = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the screen
             os.dup2(self._aside.fileno(), 2)
 
+    def _sigcont_application(self, *_: object) -> None:
+        # A signal may come between any two steps, also while the terminal is being taken: the loop does one after the other.
+        if self._auto_restart and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._go_on)
+
+    def _go_on(self) -> None:
+        if self._app.is_running:
+            self.resume_application_mode()
+
     def stop_application_mode(self) -> None:
         """Give the terminal back, then show what went to descriptor 2 meanwhile."""
         super().stop_application_mode()

@@ -92,7 +92,7 @@ class Transcript(Pane):
             return strip.extend_cell_length(self.columns).apply_style(background)
         return strip
 
-    def key_at(self, row: int) -> int:
+    def place_of(self, row: int) -> int:
         """Item and row of the item: items above may change their height."""
         index, inside = self._place(row)
         return (_FIRST_KEY + index - self._earlier) * _KEY + inside

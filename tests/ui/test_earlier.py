@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,10 +27,13 @@ from agentclip.ui.earlier import FIRST_EVENTS, Earlier
 from agentclip.ui.heights import Heights
 from agentclip.ui.session_state import SessionState
 from agentclip.ui.themes import Ink, Themes
+from tests.benchmarks.resume import make_log
+from tests.ui.pty_session import on_terminal
 from tests.ui.screens import make_app, pane_rows, screen_text, until
 from tests.ui.scripted import LiveRun, ScriptedAgent
 
 WIDE = (140, 40)
+TURNS = 1500
 INK = Ink(Themes.load().pick("dark"))
 
 
@@ -136,7 +140,7 @@ class LongAgent(ScriptedAgent):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.past = Watched(log(self, 400), slow=True)
+        self.past = Watched(log(self, TURNS), slow=True)
 
     def history(self) -> Sequence[Recorded]:
         return self.past
@@ -152,19 +156,19 @@ async def test_what_is_read_selected_and_pinned_stays_while_the_rest_comes(long:
     async with app.run_test(size=WIDE) as pilot:
         chat, earlier = app.board.chat, app.earlier
         await pilot.pause()
-        assert "prompt 400" in screen_text(app)
+        assert f"prompt {TURNS}" in screen_text(app)
         await pilot.press("alt+up")
         await pilot.press("pageup", "pageup")
         rows, pinned = pane_rows(chat), app.board.pinned
-        key = chat.key_at(chat.first_row + 3)
+        key = chat.place_of(chat.first_row + 3)
         picked = chat.get_selection(Selection(Offset(0, key), Offset(30, key + 2)))
         assert earlier.left
         long.past.slow = False
         await until(pilot, lambda: not earlier.left)
         assert (pane_rows(chat), app.board.pinned) == (rows, pinned)
-        assert chat.key_at(chat.first_row + 3) == key
+        assert chat.place_of(chat.first_row + 3) == key
         assert chat.get_selection(Selection(Offset(0, key), Offset(30, key + 2))) == picked
-        assert app.state.numbers == list(range(1, 401))
+        assert app.state.numbers == list(range(1, TURNS + 1))
         await pilot.press("home")
         app.board.chat.go_to(0)
         await pilot.pause()
@@ -181,12 +185,12 @@ async def test_a_key_is_drawn_before_the_rest_has_come_and_the_history_of_prompt
         assert app.earlier.left
         assert "x" in app.board.prompt.text
         await pilot.press("backspace", "up", "up")
-        assert app.board.prompt.text == "prompt 399"
+        assert app.board.prompt.text == f"prompt {TURNS - 1}"
         long.past.slow = False
         await until(pilot, lambda: not app.earlier.left)
         await pilot.press("up")
-        assert app.board.prompt.text == "prompt 398"
-        assert app.board.prompt.history_lines == [f"prompt {number}" for number in range(1, 401)]
+        assert app.board.prompt.text == f"prompt {TURNS - 2}"
+        assert list(app.board.prompt.entries.newest_first()) == [f"prompt {number}" for number in range(TURNS, 0, -1)]
 
 
 async def test_words_far_above_are_found_as_soon_as_they_are_there(long: LongAgent) -> None:
@@ -200,3 +204,21 @@ async def test_words_far_above_are_found_as_soon_as_they_are_there(long: LongAge
         assert (app.earlier.left > 0, "finding" in screen_text(app)) == (True, True)
         long.past.slow = False
         await until(pilot, lambda: not app.earlier.left and "I look at 7." in screen_text(app))
+
+
+@pytest.mark.slow
+def test_a_log_of_100_mb_takes_keys_in_the_real_program_soon(tmp_path: Path) -> None:
+    """The bar is a second; this one only guards against reading everything first, on a busy machine."""
+    state = tmp_path / "state"
+    name = make_log(state / "agentclip" / "sessions", 100)
+    environment = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(state), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    began = time.monotonic()
+    with on_terminal("-m", "agentclip", "--resume", name, "--model", "replay:demo", environment=environment) as session:
+        session.wait_for("type here", 10)
+        session.type("first words")
+        session.wait_for("first words", 10)
+        assert time.monotonic() - began < 10
+        session.wait_for(lambda: re.search(r"> prompt \d+", session.text) is not None)
+        session.type("\x03\x04")
+        assert session.wait_for_end() == 0

@@ -17,10 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.keys import _character_to_key
 from typing_extensions import override
 
 from tests.shell.runs import marked, wait_until
 from tests.ui.pty_session import PtySession
+from tests.ui.screens import make_app, until
+from tests.ui.scripted import ScriptedAgent
 from tests.ui.test_terminal import PASTE_END, PASTE_START, restored
 
 KEPT = 1 << 20
@@ -29,10 +32,8 @@ ENDED = {0, 128 + signal.SIGTERM}
 """Quit by a key that happened to come, or by us."""
 LETTERS = "abcdefghijklmnopqrstuvwxyzABC 0123456789/@.,:-_日本語é😀\t"
 WORDS = ("hello", "!echo hi", "!seq 100", "/theme nord", "/theme", "/help", "/find e", "/layers", "/resume", "/model", "a\nb")
-CONTROLS = (
-    "\r\r\r\r\x01\x02\x05\x06\x07\x08\x0a\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1c\x1d\x1e\x1f\x7f\x00"
-)
-"""Enter more often; not Ctrl+C, Ctrl+D: they would end it at once, and come as words."""
+CONTROLS = "\r\r\r\r\x01\x02\x05\x06\x07\x08\x0a\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1d\x1e\x1f\x7f\x00"
+"""Enter more often. Ctrl+C and Ctrl+D come seldom; Ctrl+Z would stop an editor that has the terminal."""
 SEQUENCES = (
     *(f"\x1b[{letter}" for letter in "ABCDFHZ"),
     *(f"\x1b[1;{modifier}{letter}" for modifier in (2, 3, 5, 6) for letter in "ABCDHF"),
@@ -135,7 +136,7 @@ class Monkey:
         return whole[:cut] if self._chance.random() < 0.5 else whole[cut:]
 
     def _bytes(self) -> bytes:
-        unsafe = b"!`$;&|<>()\x03\x04"  # nobody knows what a shell would make of it
+        unsafe = b"!`$;&|<>()\x03\x04\x1a\x1c"  # nobody knows what a shell would make of it
         return bytes(byte for byte in self._chance.randbytes(self._chance.randrange(1, 9)) if byte not in unsafe)
 
     def _paste(self) -> bytes:
@@ -220,6 +221,25 @@ def end(session: Watched) -> None:
         session.process.send_signal(signal.SIGTERM)
     assert session.wait_for_end() in ENDED, session.sent[-3000:].decode("utf-8", "replace")
     assert restored(session, 0)
+
+
+async def test_no_letter_or_sign_is_taken_for_a_method_of_a_pane(agent: ScriptedAgent) -> None:
+    """Textual calls `key_NAME` of a widget: `@` is named `at`."""
+    names = {f"key_{_character_to_key(chr(code))}" for code in range(0x20, 0x7F)}
+    app = make_app(agent)
+    for widget in (app, *app.board.panes.values(), app.board.prompt, app.board.cancel):
+        own = {name for kind in type(widget).__mro__ if kind.__module__.startswith("agentclip") for name in vars(kind)}
+        assert own & names == set()
+
+
+async def test_help_that_is_closed_before_it_was_drawn_is_closed(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(140, 40)) as pilot:
+        for _ in range(5):
+            app.action_help()
+            app.action_escape()
+            await pilot.press("f1", "escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
 
 
 @pytest.mark.parametrize("seed", [7])

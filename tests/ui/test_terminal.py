@@ -101,6 +101,35 @@ def test_a_stop_from_outside_and_a_continue_lose_nothing(tmp_path: Path) -> None
         assert restored(session, before)
 
 
+def test_many_stops_and_continues_at_once_leave_one_reader_and_a_terminal_that_is_given_back(tmp_path: Path) -> None:
+    with chat(tmp_path, "true") as session:
+        for _ in range(20):
+            os.kill(session.process.pid, signal.SIGSTOP)
+            os.kill(session.process.pid, signal.SIGCONT)
+            session.read(0.01)
+        session.type("every letter once")
+        session.wait_for("every letter once")
+        session.process.send_signal(signal.SIGTERM)
+        assert session.wait_for_end() == 128 + signal.SIGTERM
+        assert restored(session, 0)
+        assert b"Traceback" not in session.sent
+
+
+def test_ctrl_z_from_a_shell_gives_the_terminal_back_and_fg_takes_it_again(tmp_path: Path) -> None:
+    with chat(tmp_path, "true") as session:
+        before = len(session.sent)
+        os.kill(session.process.pid, signal.SIGTSTP)
+        session.wait_for(lambda: restored(session, before))
+        resumed = len(session.sent)
+        os.kill(session.process.pid, signal.SIGCONT)
+        session.wait_for(lambda: b"\x1b[?1049h" in session.sent[resumed:])
+        session.type("back again")
+        session.wait_for("back again")
+        session.type("\x03\x04")
+        assert session.wait_for_end() == 0
+        assert restored(session, resumed)
+
+
 def test_a_vanished_terminal_ends_the_program(tmp_path: Path) -> None:
     with chat(tmp_path, "sleep 100") as session:
         session.type("go\r")
