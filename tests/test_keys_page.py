@@ -13,8 +13,9 @@ from agentclip.cli.keymap import page
 from agentclip.ui.actions import ACTIONS, OVER_LISTS, Action, Place
 from agentclip.ui.app import ChatApp
 from agentclip.ui.help_screen import help_text
-from agentclip.ui.keymap import KeyMap
+from agentclip.ui.keymap import LISTS, KeyMap
 from agentclip.ui.palette import EVERYWHERE, LEFT_OUT, entries
+from agentclip.ui.picker import Picker
 from tests.cli.program import agentclip as program
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -76,6 +77,13 @@ def test_no_key_that_is_unbound_on_purpose_is_bound() -> None:
 
 def test_what_works_over_lists_is_in_the_table() -> None:
     assert {action.does for action in ACTIONS if action.place is Place.ANYWHERE} >= OVER_LISTS
+
+
+def test_keys_of_every_list_are_compared_with_those_of_all_lists() -> None:
+    kinds: list[type[Picker[str]]] = Picker.__subclasses__()
+    places = {each.PLACE for each in kinds}
+    assert Place.SESSIONS in places
+    assert places <= set(LISTS)
 
 
 def test_the_template_is_a_file_that_changes_nothing(tmp_path: Path) -> None:

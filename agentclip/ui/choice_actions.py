@@ -32,7 +32,8 @@ class ChoiceActions(ScreenApp):
         elif isinstance(self.screen, HelpScreen):
             self.screen.dismiss(None)
         else:
-            self.push_screen(HelpScreen(self.keymap, (Place.LIST, Place.SESSIONS)))
+            place = self.screen.PLACE if isinstance(self.screen, Picker) else Place.LIST
+            self.push_screen(HelpScreen(self.keymap, (place, Place.LIST)))
 
     def _places(self) -> tuple[Place, ...]:
         """Where the focus is."""

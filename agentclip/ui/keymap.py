@@ -41,9 +41,11 @@ UNWISE = {
 }
 READ_ONLY = (Place.PANE, Place.CHAT, Place.RAW, Place.MODEL, Place.BUTTON)
 """Where letters may be keys; anywhere else they are text."""
+LISTS = (Place.LIST, Place.SESSIONS, Place.QUEUE)
+"""Lists to choose from, the keys of all of them first."""
 _WITHIN = {
     Place.PANE: (Place.CHAT, Place.RAW, Place.MODEL),
-    Place.LIST: (Place.SESSIONS, Place.QUEUE),
+    Place.LIST: LISTS[1:],
 }
 _MODIFIERS = ("ctrl", "alt", "shift")
 _SAID = {"pgup": "pageup", "pgdn": "pagedown", "esc": "escape", "return": "enter", "del": "delete", "ins": "insert"}
@@ -272,7 +274,6 @@ def _meet(one: Action, other: Action) -> bool:
         return one.place is other.place
     anywhere = next((each for each in (one, other) if each.place is Place.ANYWHERE), None)
     if anywhere is not None:
-        lists = (Place.LIST, *_WITHIN[Place.LIST])
-        return anywhere.does in OVER_LISTS or (one.place not in lists and other.place not in lists)
+        return anywhere.does in OVER_LISTS or (one.place not in LISTS and other.place not in LISTS)
     places = {one.place, other.place}
     return len(places) == 1 or other.place in _WITHIN.get(one.place, ()) or one.place in _WITHIN.get(other.place, ())

@@ -167,6 +167,11 @@ class Picker(ModalScreen[T]):
         self._sync()
         self.rows.end(direction)
 
+    def action_about(self, pages: int) -> None:
+        """Shift+PgUp and Shift+PgDn: what is said of the row."""
+        for about in self.query("#picker-about"):
+            about.scroll_relative(y=pages * max(1, about.size.height - 1), animate=False)
+
     def on_picker_rows_clicked(self) -> None:
         """The mouse."""
         self.action_choose()

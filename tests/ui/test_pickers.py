@@ -183,6 +183,18 @@ async def test_a_row_is_described_beside_or_below_the_list(agent: ScriptedAgent,
         await opened.shown("all about banana")
 
 
+async def test_a_long_description_is_scrolled_from_the_box(agent: ScriptedAgent) -> None:
+    lines = "\n".join(f"line {number}" for number in range(200))
+    async with make_app(agent).run_test(size=(80, 24)) as pilot:
+        opened = Opened(pilot, rows(*NAMES), Look("Fruit", describe=lambda _: lines))
+        await opened.shown("line 0")
+        await pilot.press("shift+pagedown")
+        await until(pilot, lambda: "line 0" not in screen_text(opened.app))
+        await pilot.press("shift+pageup")
+        await until(pilot, lambda: "line 0" in screen_text(opened.app))
+        assert opened.picker.chosen == "apple"
+
+
 async def test_a_description_that_fails_is_its_error(agent: ScriptedAgent) -> None:
     def broken(_value: str) -> str:
         raise OSError("the disk is gone")
