@@ -6,6 +6,7 @@ Out: messages. Must not know: the agent, files.
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from textual.binding import BindingsMap, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+from agentclip.foreign import FOREIGN
 from agentclip.history import Entries
 from agentclip.ui.actions import ACTIONS, Place, bindings
 from agentclip.ui.completion import Completion, Taken
@@ -230,8 +232,12 @@ class Prompt(TextArea):
             event.stop()
             event.prevent_default()
             await self.run_action(action)
-            return
-        await super()._on_key(event)
+        elif event.character is not None and _joins(event.character):
+            event.stop()
+            event.prevent_default()
+            self.replace(event.character, *self.selection)
+        else:
+            await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Marks for control characters; a long paste becomes a token that is expanded when sent."""
@@ -318,3 +324,8 @@ class Prompt(TextArea):
     def _browse(self, at: int) -> None:
         self._browsing = at
         self.load(self.entries.newest_first()[at])
+
+
+def _joins(character: str) -> bool:
+    """A sign without a width that belongs to a text, as in Persian and emoji: Textual takes only what is printable."""
+    return unicodedata.category(character[0]) == "Cf" and FOREIGN.search(character) is None
