@@ -95,6 +95,7 @@ class Picker(ModalScreen[T]):
         self._title = Static(id="picker-title")
         self._empty = Static(id="picker-empty")
         self._text = Static(id="picker-text")
+        self._scroller = VerticalScroll(id="picker-about", can_focus=False)
         self._hint = Static(id="picker-hint")
         self._said = ""
         self._told: object = None
@@ -110,7 +111,7 @@ class Picker(ModalScreen[T]):
                 yield self.rows
                 yield self._empty
                 if self.look.describe is not None:
-                    with VerticalScroll(id="picker-about", can_focus=False):
+                    with self._scroller:
                         yield self._text
             yield self._hint
 
@@ -169,8 +170,8 @@ class Picker(ModalScreen[T]):
 
     def action_about(self, pages: int) -> None:
         """Shift+PgUp and Shift+PgDn: what is said of the row."""
-        for about in self.query("#picker-about"):
-            about.scroll_relative(y=pages * max(1, about.size.height - 1), animate=False)
+        if self.look.describe is not None:
+            self._scroller.scroll_relative(y=pages * max(1, self._scroller.size.height - 1), animate=False)
 
     def on_picker_rows_clicked(self) -> None:
         """The mouse."""
@@ -206,7 +207,7 @@ class Picker(ModalScreen[T]):
         except (AgentclipError, OSError) as error:
             text = str(error)
         self._text.update(Content("\n".join(map(visible, text.split("\n")))))
-        self.query_one("#picker-about").scroll_home(animate=False)
+        self._scroller.scroll_home(animate=False)
 
     def _say(self) -> None:
         at, fitting, rows = self.rows.amount
