@@ -98,6 +98,7 @@ ACTIONS = (
     Action("output.copy", "c", "app.copy", "copy the selection, else what is pointed at", Place.PANE, "/copy"),
     Action("output.open", "o", "app.open_output", "open all of it in $PAGER", Place.PANE, "/open"),
     Action("run.again", "r", "app.run_again", "run the command of the run again", Place.PANE, "/again"),
+    Action("run.tell", "", "app.tell", "put what a run showed into the prompt", Place.ANYWHERE, "/tell", "[N]"),
     Action("chat.expand", "enter", "choose", "expand the chosen run", Place.CHAT),
     Action("raw.jump", "g,enter", "jump", "to this line in Layer 2", Place.RAW),
     Action("raw.wrap", "w", "app.wrap", "fold long lines, or cut them", Place.RAW, "/wrap"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from agentclip.errors import ConfigError
 from agentclip.events import Severity
 from agentclip.ui.find_actions import FindActions
+from agentclip.ui.layout import PaneName
 from agentclip.ui.pager import pager_words, reading
 from agentclip.ui.pane import Pane
 from agentclip.ui.runs import Run
@@ -42,6 +43,11 @@ class OutputActions(FindActions):
             self.complain(str(error))
             return
         self.run_worker(self._read_in_pager(words, found), name="pager", exit_on_error=True)
+
+    def action_wrap(self) -> None:
+        """Long lines of Layer 1 folded, or cut at the right."""
+        self.bring(PaneName.RAW)
+        self.say("long lines are folded" if self.board.raw.toggle_wrap() else "long lines are cut; Left and Right move")
 
     def action_run_again(self) -> None:
         """The command of the run once more, as a line of the person: through both layers, without the model."""

@@ -17,6 +17,7 @@ from agentclip.ui.find import Search, Words
 from agentclip.ui.find_rows import RowSearch, SpoolSearch
 from agentclip.ui.foreign import decode, terminal_segments
 from agentclip.ui.pane import Pane
+from agentclip.ui.raw_folding import Folding
 from agentclip.ui.runs import Run
 from agentclip.ui.spool_rows import Row
 from agentclip.ui.themes import Ink
@@ -52,6 +53,9 @@ class RawPane(Pane):
         self.run: Run | None = None
         self.left = 0
         """Columns scrolled to the side."""
+        self.wrapped = False
+        """Long lines are folded at the width."""
+        self._folding = Folding(self.whole_at, self.GUTTER)
         self._strips: dict[int, Strip] = {}
         self._widest = 0
         """Columns of the widest row in view."""
@@ -100,17 +104,55 @@ class RawPane(Pane):
         """Rows at the end may have moved: parse them again."""
         self._strips.clear()
         self._widest = 0
+        self._folding.forget(self.columns, self.view_height)
         self._drawn_for = self.run.shown if self.run else None
         super().rows_changed()
 
-    @property
-    def shift(self) -> int:
-        """Columns scrolled to the side."""
-        return self.left
-
     def strip_at(self, row: int) -> Strip:
-        """The part of a row that is in view."""
-        return self.in_view(self.whole_at(row))
+        """The part of a row that is in view, the first one when it is folded."""
+        return self.in_view(self.whole_at(row), 0)
+
+    def shift(self, row: int, part: int) -> int:
+        """Columns scrolled to the side, or in the parts above."""
+        return self._folding.shift(self.whole_at(row), part) if self.wrapped else self.left
+
+    def place_at(self, y: int) -> tuple[int, int]:
+        """Folded rows take several lines."""
+        if not self.wrapped:
+            return super().place_at(y)
+        places = self._folding.places(self.first_row, self.total_rows())
+        return places[y] if y < len(places) else (self.total_rows(), 0)
+
+    def scroll_rows(self) -> int:
+        """One scrolls by rows: behind the last one there is room for its parts."""
+        total = self.total_rows()
+        if not self.wrapped or total == 0:
+            return total
+        return self._folding.top_for(total - 1, self.view_height) + self.view_height
+
+    def go_to(self, row: int, *, middle: bool = False) -> None:
+        """Bring a row into view."""
+        if self.wrapped and middle and self.total_rows():
+            row, middle = self._folding.top_for(min(row, self.total_rows() - 1), self.view_height // 2), False
+        super().go_to(row, middle=middle)
+
+    def page(self, pages: int) -> None:
+        """Whole pages; folded rows are never passed over."""
+        if not self.wrapped or not self.total_rows():
+            super().page(pages)
+            return
+        last, part = self._folding.places(self.first_row, self.total_rows())[-1]
+        whole = part + 1 >= self._folding.high(last)
+        above = max(0, self.first_row - 1)
+        self.go_to(max(self.first_row + 1, last + whole) if pages > 0 else self._folding.top_for(above, self.view_height))
+
+    def toggle_wrap(self) -> bool:
+        """Fold long lines, or cut them; whether they are folded now."""
+        self.wrapped = not self.wrapped
+        self.left = 0
+        self.border_title = "Layer 1  raw stream" + "  wrapped" * self.wrapped
+        self.rows_changed()
+        return self.wrapped
 
     def whole_at(self, row: int) -> Strip:
         """A row, parsed when it is looked at for the first time."""
@@ -123,8 +165,10 @@ class RawPane(Pane):
                 return Strip([Segment(f"  the file is gone: {path}", self.ink["mark"])])
         return self._strips.get(row, Strip([], 0))
 
-    def in_view(self, strip: Strip) -> Strip:
-        """The signs, and the text from the column scrolled to on."""
+    def in_view(self, strip: Strip, part: int) -> Strip:
+        """The signs, and the text from the column scrolled to on, or a part of it."""
+        if self.wrapped:
+            return self._folding.cut(strip, part)
         room = self.columns - self.GUTTER
         if self.left == 0 and strip.cell_length <= self.columns:
             return strip
@@ -152,7 +196,7 @@ class RawPane(Pane):
     def go_to_hit(self, row: int) -> None:
         """Bring a hit into view, also from the side."""
         super().go_to_hit(row)
-        hits = self.hits_at(row)
+        hits = [] if self.wrapped else self.hits_at(row)
         room = self.columns - self.GUTTER
         text = self.whole_at(row).text
         first = cell_len(text[self.GUTTER : hits[0][0]]) if hits else 0
@@ -171,6 +215,8 @@ class RawPane(Pane):
 
     def action_aside(self, direction: int) -> None:
         """To the left or right, as far as the lines in view go."""
+        if self.wrapped:
+            return
         for row in range(self.first_row, min(self.first_row + self.view_height, self.total_rows())):
             self.whole_at(row)
         furthest = max(0, self._widest - (self.columns - self.GUTTER))

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import PIL.Image
 import pytest
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.selection import Selection
 
 from agentclip.events import TextDelta
 from agentclip.messages import Image
 from agentclip.results import LineFate, LineRange, Presented
 from agentclip.ui.heights import Heights
+from agentclip.ui.rawpane import RawPane
 from tests.ui.screens import drawn, make_app, pane_rows, screen_text, until
 from tests.ui.scripted import ScriptedAgent
 
@@ -246,3 +247,91 @@ async def test_chat_does_not_move_while_the_message_one_reads_grows(agent: Scrip
         await drawn(pilot)
         assert pane_rows(chat) == before
         assert "new lines, End" in screen_text(app)
+
+
+async def test_long_lines_are_folded_with_w_and_the_end_is_reached(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        lines = [f"{number}:" + "日本語 wide " * (number % 40) + "end" for number in range(300)]
+        agent.run("cat", "".join(f"{line}\n" for line in lines).encode())
+        await until(pilot, lambda: raw.total_rows() == 300)
+        raw.focus()
+        await pilot.press("w")
+        await drawn(pilot)
+        assert "wrapped" in screen_text(app)
+        seen: list[str] = []
+        for _ in range(200):
+            shown = folded(raw)
+            at_end = raw.first_row >= raw.max_scroll_y
+            seen += [row for row in shown if row not in seen]
+            if at_end:
+                break
+            await pilot.press("pagedown")
+        expected = ["".join(line.split()) for line in lines]
+        assert [line for line in expected if line not in seen] == [], "paging down passes over nothing"
+        assert folded(raw)[-1] == expected[-1]
+        await pilot.press("home")
+        for _ in range(5):
+            await pilot.press("pagedown")
+        top = raw.first_row
+        await pilot.press("pagedown", "pageup")
+        assert raw.first_row <= top + 1
+        await pilot.press("w")
+        await drawn(pilot)
+        assert "wrapped" not in screen_text(app)
+        assert any(row.endswith("»") for row in pane_rows(raw))
+
+
+def folded(raw: RawPane) -> list[str]:
+    """Lines of the stream that are in view from their beginning on, without their blanks."""
+    found: list[str] = []
+    strips = raw.render_lines(Region(0, 0, *raw.outer_size))[1:-1]
+    for row in (strip.text[1:-2].rstrip() for strip in strips):
+        if row.startswith("↳ "):
+            found[-1:] = [found[-1] + row[2:]] if found else []
+        elif row:
+            found.append(row[2:])
+    return ["".join(row.split()) for row in found]
+
+
+async def test_a_folded_stream_is_followed_and_huge_lines_leave_room_for_others(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        run = agent.start("loop")
+        raw.focus()
+        await pilot.press("w")
+        for number in range(60):
+            run.write(b"%d " % number + b"word " * 60 + b"last-%d\n" % number)
+            await pilot.pause()
+        await until(pilot, lambda: "last-59" in screen_text(app))
+        run.write(b"x" * 1_000_000 + b"\nafter\n")
+        await until(pilot, lambda: "after" in screen_text(app))
+        await pilot.press("up")
+        await drawn(pilot)
+        assert raw.first_row == 60
+        assert "»" in screen_text(app)
+
+
+async def test_a_selection_and_a_hit_in_a_folded_line_are_the_right_characters(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        room = raw.columns
+        agent.run("cat", b"short\n" + b"a" * (room - 5) + b"needle" + b"b" * 300 + b"\n")
+        await until(pilot, lambda: raw.total_rows() == 2)
+        raw.focus()
+        await pilot.press("w", "slash")
+        app.board.find.box.value = "needle"
+        await pilot.press("enter")
+        await drawn(pilot)
+        strips = raw.render_lines(Region(0, 0, *raw.size))
+        assert "".join(part.text for strip in strips for part in strip if part.style and part.style.reverse) == "needle"
+        origin = raw.content_region.offset - raw.region.offset
+        first = next(y for y in range(raw.view_height) if raw.place_at(y) == (1, 1))
+        await pilot.mouse_down(raw, offset=(origin.x + 2, origin.y + first))
+        await pilot.hover(raw, offset=(origin.x + 6, origin.y + first))
+        await pilot.mouse_up(raw, offset=(origin.x + 6, origin.y + first))
+        whole = raw.whole_at(1).text[2:]
+        assert app.screen.get_selected_text() == whole[room - 2 : room + 3]
