@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from agentclip.events import Severity
+from agentclip.events import CommandFinished, Severity
 
 WORDS = (
     ("/compress", "", "put a snapshot in place of the older part of the conversation"),
@@ -41,3 +41,8 @@ def told(agent: Asked, word: str, rest: str) -> tuple[str, Severity]:
             return f"loop detection is {'on' if agent.loop_detection else 'off'} for this session", Severity.INFO
         case _:
             return f"no command {word}; /help lists all", Severity.WARNING
+
+
+def retold(finished: CommandFinished) -> str:
+    """A run as a part of a message: the model reads nothing of a `!` line otherwise."""
+    return f"I ran this:\n\n{finished.result.chain.source}\n\nand it showed:\n\n{finished.shown.text}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agentclip.agent.loop import Agent
 from agentclip.agent.queue_edit import replace_waiting
 from agentclip.agent.words import WORDS as AGENT_WORDS
-from agentclip.agent.words import told
+from agentclip.agent.words import retold, told
 from agentclip.errors import ConfigError
 from agentclip.events import CommandFinished, CommandStarted, Event, Recorded, Severity
 from agentclip.line.front import Desk, Front
@@ -23,6 +23,7 @@ COMMANDS = (
     ("/queue", "[drop N | edit N TEXT]", "what waits; take one out or change it"),
     ("/layer1", "[N]", "the raw output of run N, or of the newest"),
     ("/layer2", "[N]", "what the model reads of it"),
+    ("/tell", "[N] [WORDS]", "send what run N showed (or the newest) to the model, with words of yours"),
     ("/status", "", "model, context, cost, state"),
     ("/theme", "[NAME]", "other colours"),
     *AGENT_WORDS,
@@ -31,10 +32,12 @@ COMMANDS = (
 WORDS = tuple(word for word, _, _ in COMMANDS)
 KEYS = (
     "Enter sends; while something runs, the message waits and joins in before the next step.",
-    "!LINE runs a line of your own. Ctrl+C cancels what runs (again: kills); twice at an empty prompt it quits.",
+    "!LINE runs a line of your own; the model hears of it by /tell.",
+    "Ctrl+C cancels what runs (again: kills); twice at an empty prompt it quits.",
 )
 EDITOR_KEYS = (
-    "Alt+Enter or Ctrl+J: new line. Ctrl+G: edit in $VISUAL. Tab completes / words, ! programs, @ files. "
+    "Alt+Enter or Ctrl+J: new line. Ctrl+G: edit in $VISUAL. Tab completes / words, ! programs, @ files "
+    "(the model gets the path and reads the file itself). "
     "Up: what waits, then history. Ctrl+R: search."
 )
 PLAIN_KEYS = "A backslash at the end of a line goes on in the next one."
@@ -64,6 +67,8 @@ class Slash:
                 return self._queue(rest)
             case "/layer1" | "/layer2":
                 return self._layer(word, rest)
+            case "/tell":
+                return self._tell(rest)
             case "/theme":
                 return self._theme(rest)
             case _:
@@ -118,6 +123,17 @@ class Slash:
         result = found.result
         run = LiveRun(found.number, result.stdout.path, LAYER_LINES)
         return [*run.finish(found), line(result.stdout.path, "muted")]
+
+    def _tell(self, rest: str) -> list[Line]:
+        number, _, words = rest.partition(" ")
+        if not number.isdecimal():
+            number, words = "", rest
+        ended = (each.event for each in reversed(self._agent.history()) if isinstance(each.event, CommandFinished))
+        found = next((each for each in ended if number in {"", str(each.number)}), None)
+        if found is None:
+            return [line(f"no run {number} has ended" if number else "nothing has run", "not-sent")]
+        self._agent.submit("\n\n".join(filter(None, (words.strip(), retold(found)))))
+        return []
 
     def _theme(self, rest: str) -> list[Line]:
         if not rest:

@@ -100,6 +100,7 @@ ACTIONS = (
     Action("run.again", "r", "app.run_again", "run the command of the run again", Place.PANE, "/again"),
     Action("run.tell", "", "app.tell", "put what a run showed into the prompt", Place.ANYWHERE, "/tell", "[N]"),
     Action("chat.expand", "enter", "choose", "expand the chosen run", Place.CHAT),
+    Action("chat.expand_all", "e", "app.expand_all", "expand all runs, or collapse them", Place.CHAT, "/expand"),
     Action("raw.jump", "g,enter", "jump", "to this line in Layer 2", Place.RAW),
     Action("raw.wrap", "w", "app.wrap", "fold long lines, or cut them", Place.RAW, "/wrap"),
     Action("raw.left", "left", "aside(-1)", "to the left", Place.RAW),

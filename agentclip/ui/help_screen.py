@@ -11,19 +11,19 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from agentclip.agent.words import WORDS
 from agentclip.ui.actions import ACTIONS, Place
 from agentclip.ui.keymap import KeyMap, key_names
+from agentclip.ui.modal import Modal
 
 WIDE = 76
 """Cells; from there on every line has its keys in one column."""
 LEFT = 30
 """Cells of that column."""
 OTHER = (
-    ("!LINE", "run a line yourself, through both layers, without the model"),
+    ("!LINE", "run a line yourself, through both layers; /tell shows it to the model"),
     ("@FILE", "the path of a file, completed; the model gets the path and reads the file itself"),
 )
 SIGNS = (
@@ -60,7 +60,7 @@ def _lines(left: str, right: str, width: int) -> list[str]:
     return [f"  {one:<{column}} {other}".rstrip() for one, other in pairs]
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Modal[None]):
     """A page over everything; Esc closes it and nothing else."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q,enter,f1", "dismiss", "close", show=False)]

@@ -243,7 +243,10 @@ class Prompt(TextArea):
         """Marks for control characters; a long paste becomes a token that is expanded when sent."""
         event.stop()
         event.prevent_default()
-        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        self.put_in(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+
+    def put_in(self, text: str) -> None:
+        """A text from elsewhere, at the cursor."""
         text = "\n".join(visible(line) for line in text.split("\n"))
         self._take_back_torn_paste()
         text, self._torn = self._torn + text, ""

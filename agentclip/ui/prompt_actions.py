@@ -8,7 +8,7 @@ import os
 
 from agentclip import history
 from agentclip.agent.words import WORDS as AGENT_WORDS
-from agentclip.agent.words import told
+from agentclip.agent.words import retold, told
 from agentclip.candidates import Completer
 from agentclip.errors import ConfigError
 from agentclip.events import Severity
@@ -115,6 +115,18 @@ class PromptActions(ScreenApp):
             self.board.prompt.load(chosen[1])
             self.board.prompt.focus()
         self.draw_now()
+
+    def action_tell(self, number: str) -> None:
+        """`/tell`: what the model reads of a run, of the newest that has ended when no number is given."""
+        ended = [run.finished for run in self.state.runs.values() if run.finished is not None]
+        found = max(ended, key=lambda each: each.number, default=None)
+        if number:
+            found = next((each for each in ended if str(each.number) == number), None)
+        if found is None:
+            self.state.say(f"no run {number} has ended" if number else "nothing has run", Severity.WARNING)
+            return
+        self.board.prompt.put_in(f"{retold(found)}\n")
+        self.board.prompt.focus()
 
     def action_edit_outside(self) -> None:
         """Ctrl+G."""

@@ -211,6 +211,24 @@ def test_what_waits_comes_back_to_be_edited() -> None:
         assert server.last.messages[-1]["content"] == "changed"
 
 
+@pytest.mark.parametrize("term", TERMS)
+def test_a_line_of_the_person_is_told_to_the_model_on_request(term: str) -> None:
+    with FakeModel([text("I see.")]) as server, talking(server, term) as person:
+        person.send("/tell")
+        person.sees("nothing has run")
+        person.send("!echo mine-$((40+2))")
+        person.sees("mine-42")
+        person.sees("[exit:0")
+        person.send("/tell 7")
+        person.sees("no run 7 has ended")
+        person.send("/tell 1 what is it?")
+        person.sees("I see.")
+        said = str(server.last.messages[-1]["content"])
+        assert said.startswith("what is it?\n\nI ran this:\n\necho mine-$((40+2))\n\nand it showed:\n\nmine-42\n[exit:0")
+        person.send("/quit")
+        ended(person)
+
+
 def test_no_color_means_no_colour() -> None:
     script = [run("false"), text("`x`")]
     with FakeModel(script) as server, talking(server, "xterm-256color", environment={"NO_COLOR": "1"}) as person:

@@ -135,3 +135,20 @@ async def test_a_paste_that_was_folded_is_folded_again_after_a_search(agent: Scr
         await pilot.press("ctrl+r", "escape")
         await pilot.press("enter")
         await until(pilot, lambda: agent.calls == [f"submit {pasted}"])
+
+
+async def test_what_a_line_of_the_person_showed_is_told_to_the_model_on_request(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        await send(pilot, "/tell")
+        await until(pilot, lambda: "nothing has run" in screen_text(app))
+        agent.run("seq 2", b"1\n2\n")
+        agent.run("seq 100", b"".join(b"%d\n" % number for number in range(100)))
+        agent.start("sleep 9")
+        await send(pilot, "/tell 1")
+        await until(pilot, lambda: text(app) == "I ran this:\n\nseq 2\n\nand it showed:\n\n1\n2\n[exit:0 | 1.2s]\n")
+        await pilot.press(*"why?", "enter")
+        await send(pilot, "/tell")
+        await until(pilot, lambda: text(app).startswith("[paste 1: 108 lines"))
+        await send(pilot, "/tell 3")
+        assert agent.calls[0] == "submit I ran this:\n\nseq 2\n\nand it showed:\n\n1\n2\n[exit:0 | 1.2s]\nwhy?"
