@@ -167,23 +167,26 @@ class _Renderer:
         widths = _column_widths(cells, width)
         if sum(widths) + 3 * (len(widths) - 1) > width:  # more columns than cells: one line per row
             return [row for line in cells for row in wrap(_joined(line, self._ink["muted"]), width)]
+        sides = [str(cell.attrs.get("style", "")).removeprefix("text-align:") for cell in lines[0].children]
         rows: list[Row] = []
         for index, line in enumerate(cells):
-            rows += self._table_row(line, widths)
+            rows += self._table_row(line, widths, sides)
             if index == 0:
                 rows.append([Segment("─┼─".join("─" * size for size in widths), self._ink["muted"])])
         return rows
 
-    def _table_row(self, line: list[list[Span]], widths: list[int]) -> list[Row]:
+    def _table_row(self, line: list[list[Span]], widths: list[int], sides: list[str]) -> list[Row]:
+        """One row of the table; `sides` are empty or `left`, `center`, `right`."""
         columns = [wrap(cell, size) for cell, size in zip(line, widths, strict=False)]
         rows: list[Row] = []
         for index in range(max(len(column) for column in columns)):
             row: Row = []
             for number, (column, size) in enumerate(zip(columns, widths, strict=False)):
                 content = column[index] if index < len(column) else []
-                used = sum(cell_len(segment.text) for segment in content)
+                left = max(0, size - sum(cell_len(segment.text) for segment in content))
+                before = {"right": left, "center": left // 2}.get(sides[number], 0)
                 bar = [Segment(" │ ", self._ink["muted"])] if number else []
-                row += [*bar, *content, Segment(" " * max(0, size - used))]
+                row += [*bar, Segment(" " * before), *content, Segment(" " * (left - before))]
             rows.append(row)
         return rows
 

@@ -31,6 +31,16 @@ class PaneActions(OutputActions):
             self.state.touch(row)
         self.pin(number)
 
+    def action_expand_all(self) -> None:
+        """Every run in Chat with what the model reads of it; when all are expanded: none."""
+        rows = [self.state.row(number) for number in self.state.numbers]
+        expanded = not all(row.expanded for row in rows)
+        for row in rows:
+            if row.expanded != expanded:
+                row.expanded = expanded
+                self.state.touch(row)
+        self.plan_frame()
+
     def on_raw_pane_jump(self, message: RawPane.Jump) -> None:
         """From a raw line to its place in what the model reads."""
         self.bring(PaneName.MODEL)

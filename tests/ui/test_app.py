@@ -400,3 +400,19 @@ async def test_an_idle_screen_has_no_timer_that_runs(agent: ScriptedAgent) -> No
             if timer._active.is_set() and timer._repeat != 0 and not timer._task.done()  # noqa: SLF001  same
         ]
         assert [timer.name for timer in running] == []
+
+
+async def test_e_expands_all_runs_and_collapses_them_again(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        for number in range(5):
+            agent.run(f"echo {number}", b"output-%d\n" % number)
+        await drawn(pilot)
+        chat = app.board.chat
+        chat.focus()
+        await pilot.press("e")
+        await drawn(pilot)
+        assert [row for row in pane_rows(chat) if "output-" in row] == [f"  │ output-{number}" for number in range(5)]
+        await pilot.press("e")
+        await drawn(pilot)
+        assert not any("output-" in row for row in pane_rows(chat))

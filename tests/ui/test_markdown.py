@@ -119,3 +119,39 @@ def test_a_text_nested_deeper_than_the_pane_is_wide_is_shown_as_it_is() -> None:
 @given(st.text("ab *_`#->|[]()1.\n中", max_size=150), st.integers(4, 40))
 def test_no_row_is_wider_than_the_width(text: str, width: int) -> None:
     assert all(cell_len(row) <= width for row in texts(render(text, width, INK)))
+
+
+def test_columns_of_a_table_stand_where_its_writer_wants_them() -> None:
+    table = "| name | what | n |\n|:-----|:--------:|--:|\n| 日本 | a | 20,000 |\n| b | middle | 1 |"
+    assert texts(render(table, 40, INK)) == [
+        "name │  what  │      n",
+        "─────┼────────┼───────",
+        "日本 │   a    │ 20,000",
+        "b    │ middle │      1",
+    ]
+
+
+def test_nested_lists_code_and_quotes_have_room_at_forty_columns() -> None:
+    text = """1. first
+   - nested words that are long enough to wrap
+     1. deeper
+        ```python
+        return x + 1
+        ```
+2. second
+
+> quoted words that go on for a while and wrap
+> - in it"""
+    assert texts(render(text, 40, INK)) == [
+        "1. first",
+        "   • nested words that are long enough",
+        "     to wrap",
+        "     1. deeper",
+        "        │ return x + 1",
+        "2. second",
+        "",
+        "▌ quoted words that go on for a while",
+        "▌ and wrap",
+        "▌",
+        "▌ • in it",
+    ]
