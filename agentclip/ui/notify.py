@@ -69,11 +69,7 @@ class NotifyActions(ScreenApp):
         match event:
             case TurnStarted() | CommandStarted(tool_call_id=None):
                 self._since_s = self.options.clock()
-            case (
-                TurnFinished(TurnEnd.CANCELLED) | CommandFinished(tool_call_id=None, result=ChainResult(ended=Ended.CANCELLED))
-            ):
-                self._since_s = None  # whoever cancels looks
-            case TurnFinished(reason, text):
+            case TurnFinished(reason, text) if reason is not TurnEnd.CANCELLED:  # whoever cancels looks
                 self._call(f"{self.agent.title}: {text or reason}")
             case CommandFinished(tool_call_id=None, result=result) if result.ended is not Ended.CANCELLED:
                 self._call(f"{result.chain.source}: exit {result.status}")

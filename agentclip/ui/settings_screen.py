@@ -27,7 +27,7 @@ class SettingsScreen(Picker[str]):
         self._tell = changed
         self._special = choices
         self._known: dict[str, Preference] = {}
-        super().__init__(self._rows(), Look("Settings", hint="Enter changes a value in your own file", describe=self._about))
+        super().__init__(self._rows(), Look("Settings", hint="a change goes into your own file", describe=self._about))
 
     def search(self, words: str) -> None:
         """Begin with these."""

@@ -12,10 +12,10 @@ from agentclip.events import Severity
 from agentclip.preferences import Preference
 from agentclip.ui.first_run import DEMO, AskKey, FirstModelPicker, PlacePicker, Waiting
 from agentclip.ui.picker import Ask
-from agentclip.ui.screen_app import ScreenApp
 from agentclip.ui.settings_screen import SettingsScreen
 from agentclip.ui.setup_api import Place, Setup, Wish
 from agentclip.ui.shelves import OfferedModel
+from agentclip.ui.theme_actions import ThemeActions
 from agentclip.ui.themes import AUTO
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ class BackError(Exception):
     """The person goes back to the list of places; the text is why, empty when there is nothing to say."""
 
 
-class SetupActions(ScreenApp):
+class SetupActions(ThemeActions):
     """Everything about configuring, from the screen."""
 
     def on_mount(self) -> None:
@@ -60,7 +60,7 @@ class SetupActions(ScreenApp):
     def _follow(self, changed: Preference) -> None:
         """What a change means for this screen."""
         if changed.key == THEME and changed.value != self.theme_wanted:
-            self.run_worker(self.run_action(f"app.theme({changed.value!r})"), group="follow")
+            self.action_theme(changed.value)
         elif changed.key == "screen.notify":
             self.options = replace(self.options, notify=changed.value)
         elif changed.key == "screen.notify_after_s":
