@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import mmap
 import os
 import weakref
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -157,11 +158,15 @@ class StoredEvents(Sequence[Recorded]):
 
     def containing(self, kind: type, text: bytes) -> Iterator[Recorded]:
         """Those of a type whose line holds the bytes, newest first, as far as they come from the file."""
-        for position in range(len(self._index.kinds) - 1, -1, -1):
-            if self._index.kinds[position] is not kind:
-                continue
-            if text in self._read(self._index.starts[position], self._index.ends[position]):
-                yield self._at(position)
+        if not self._index.kinds:
+            return
+        with mmap.mmap(self._fd, self._index.ends[-1], prot=mmap.PROT_READ) as log:
+            end = len(log)
+            while (found := log.rfind(text, 0, end)) >= 0:
+                position = bisect_right(self._index.starts, found) - 1
+                end = self._index.starts[position]
+                if self._index.kinds[position] is kind:
+                    yield self._at(position)
 
     def _at(self, position: int) -> Recorded:
         old = len(self._index.kinds)

@@ -46,17 +46,21 @@ class LogIndex:
 
     def take(self, lines: bytes) -> None:
         """Go on with whole lines."""
-        position = 0
+        position, size = 0, self.size
+        add_start, add_end, add_kind, kind_of = self.starts.append, self.ends.append, self.kinds.append, _KINDS.get
         match = None
         for match in _LINE.finditer(lines):
-            if match.start() != position:
-                self._look_at(lines, position, match.start())
-            position = match.end()
-            kind = _KINDS.get(match[3])
+            start, end = match.span()
+            if start != position:
+                self._look_at(lines, position, start)
+            position = end
+            kind = kind_of(match[3])
             if kind is None:
                 self._skip(f"type {match[3]!r}")
-            else:
-                self._add(kind, match.start(), position)
+                continue
+            add_start(size + start)  # not through `_add`: for a hundred thousand lines that is a third of the time
+            add_end(size + end)
+            add_kind(kind)
         if match is not None:
             self.last_seq, self.last_s = max(self.last_seq, int(match[1])), float(match[2])
         if position != len(lines):
