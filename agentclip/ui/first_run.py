@@ -12,11 +12,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from agentclip.errors import AgentclipError
 from agentclip.ui.foreign import one_line, visible
+from agentclip.ui.modal import Modal
 from agentclip.ui.model_picker import as_typed
 from agentclip.ui.picker import Look, Picker, Row
 from agentclip.ui.setup_api import Place, Setup
@@ -87,7 +87,7 @@ class HiddenInput(Input):
         return ""
 
 
-class AskKey(ModalScreen[str]):
+class AskKey(Modal[str]):
     """A line that is not shown: what was typed at Enter, None after Esc."""
 
     AUTO_FOCUS = "#question-box"
@@ -123,7 +123,7 @@ class AskKey(ModalScreen[str]):
         event.stop()
 
 
-class Waiting(ModalScreen[T | AgentclipError], Generic[T]):
+class Waiting(Modal[T | AgentclipError], Generic[T]):
     """Says what is waited for; gives what comes of it, an error too, and None after Esc, which ends the waiting."""
 
     def __init__(self, what: str, work: Awaitable[T]) -> None:

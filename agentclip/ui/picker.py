@@ -21,7 +21,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingsMap, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from agentclip.errors import AgentclipError
@@ -29,6 +28,7 @@ from agentclip.ui.actions import Place, bindings
 from agentclip.ui.foreign import one_line, visible
 from agentclip.ui.format import plural
 from agentclip.ui.keymap import rebind
+from agentclip.ui.modal import Modal
 from agentclip.ui.picker_rows import PickerRows, Row
 
 __all__ = ["Ask", "Confirm", "Look", "Picker", "Row"]
@@ -78,7 +78,7 @@ class FilterBox(Input):
         await self.run_action(found[0].action)
 
 
-class Picker(ModalScreen[T]):
+class Picker(Modal[T]):
     """The list. Subclasses bring more keys by a place of their own."""
 
     AUTO_FOCUS = "#picker-filter"
@@ -222,7 +222,7 @@ class Picker(ModalScreen[T]):
             self._empty.update(Content(self.look.empty if not rows else "nothing fits; Backspace takes a letter back"))
 
 
-class Confirm(ModalScreen[bool]):
+class Confirm(Modal[bool]):
     """A question: True only after `y`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("y", "answer(True)"), ("n,enter,q", "answer(False)")]
@@ -242,7 +242,7 @@ class Confirm(ModalScreen[bool]):
         self.dismiss(yes)
 
 
-class Ask(ModalScreen[str]):
+class Ask(Modal[str]):
     """A line of text: what stands in the box at Enter, None after Esc."""
 
     AUTO_FOCUS = "#question-box"

@@ -81,6 +81,7 @@ class ScreenApp(App[int], inherit_bindings=False):
         self.earlier = Earlier((), self.state, 0.0)
         self._costed = True
         """The agent knows at once what the session has cost."""
+        self._right = Container(id="right")
         self._frame_planned = False
         self._frame_cost_s = 0.0
         self._killing = False
@@ -110,7 +111,7 @@ class ScreenApp(App[int], inherit_bindings=False):
         yield board.tabs
         with Container(id="body"):
             yield board.chat
-            with Container(id="right"):
+            with self._right:
                 yield board.head
                 yield board.raw
                 yield board.model
@@ -195,7 +196,15 @@ class ScreenApp(App[int], inherit_bindings=False):
             self.call_later(self._time_frame)
 
     def _time_frame(self) -> None:
-        self.set_timer(max(FRAME_S, MAX_SHARE * self._frame_cost_s), self.draw_now)
+        self.set_timer(max(FRAME_S, MAX_SHARE * self._frame_cost_s), self._frame_due)
+
+    def _frame_due(self) -> None:
+        """A terminal that is behind, at the end of a slow link, gets fewer frames instead of late ones."""
+        driver = self._driver
+        if isinstance(driver, TerminalDriver) and driver.behind:
+            self.set_timer(FRAME_S, self._frame_due)
+        else:
+            self.draw_now()
 
     def draw_now(self) -> None:
         """One frame."""
@@ -224,7 +233,7 @@ class ScreenApp(App[int], inherit_bindings=False):
     def lay_out_now(self, size: tuple[int, int] | None = None) -> None:
         """Arrange the widgets for a size in cells, that of the terminal when None."""
         board = self.board
-        board.lay_out(size or (self.size.width, self.size.height), self.query_one("#right"))
+        board.lay_out(size or (self.size.width, self.size.height), self._right)
         if not board.arrangement.too_small and (self.focused is None or not self.focused.display):
             self.set_focus(board.prompt)
         self.call_after_refresh(self.draw_now)

@@ -35,6 +35,8 @@ READ = 64 * 1024
 MAX_BURST = 4 * 1024 * 1024
 BURST_PAUSE_S = 0.02
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+MAX_WAITING = 2
+"""Pieces that wait to be written, about one a frame; beyond it no frame is drawn."""
 SAME_S = 1.0
 """A second signal this soon is the first one again."""
 PATIENCE_S = 8.0
@@ -132,6 +134,12 @@ class TerminalDriver(LinuxDriver):
         with contextlib.suppress(EOFError, ParseError):
             for _ in parser.feed(""):
                 pass
+
+    @property
+    def behind(self) -> bool:
+        """Whether the terminal has not taken yet what was drawn some frames ago."""
+        writer = self._writer_thread
+        return writer is not None and writer._queue.qsize() > MAX_WAITING  # noqa: SLF001  no public way to ask
 
     @property
     def _asks(self) -> bool:

@@ -238,3 +238,22 @@ def test_a_terminal_of_20x5_is_told_so(tmp_path: Path) -> None:
         session.type("\x04")
         session.process.send_signal(signal.SIGTERM)
         session.wait_for_end()
+
+
+def test_a_slow_link_gets_a_bounded_amount_and_keys_still_act(tmp_path: Path) -> None:
+    """Some 40 kB a second: while the terminal is behind, frames are left out, not queued without end."""
+    with chat(
+        tmp_path, "while :; do seq 1000 | sed 's/^/a line that is as wide as the pane and always another one /'; done"
+    ) as session:
+        session.type("go\r")
+        session.wait_for("running")
+        before, began = len(session.sent), time.monotonic()
+        while len(session.sent) - before < 200_000 and time.monotonic() - began < 5:
+            session.take(os.read(session.master, 2048))
+            time.sleep(0.05)  # the link's speed
+        session.type("\x1b")
+        behind = len(session.sent)
+        session.wait_for("cancelled")
+        assert len(session.sent) - behind < 600_000, "frames that were waiting when the key came"
+        session.type("next")
+        session.wait_for("next")

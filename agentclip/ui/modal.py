@@ -1,0 +1,26 @@
+"""What lies over everything for a moment and gives a result. Must not know: what for."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TypeVar
+
+from textual.await_complete import AwaitComplete
+from textual.screen import ModalScreen
+from typing_extensions import override
+
+T = TypeVar("T")
+LOOK_S = 0.1
+
+
+class Modal(ModalScreen[T]):
+    """Closes once, and itself: keys that came twice close nothing below, and what lies above is closed first."""
+
+    @override
+    def dismiss(self, result: T | None = None) -> AwaitComplete:
+        """Close, now or as soon as nothing lies above; nothing when it is closed already."""
+        if self.is_current:
+            return super().dismiss(result)
+        if self in self.app.screen_stack:
+            self.set_timer(LOOK_S, partial(self.dismiss, result))
+        return AwaitComplete()
