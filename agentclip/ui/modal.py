@@ -19,7 +19,7 @@ class Modal(ModalScreen[T]):
     @override
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """Close, now or as soon as nothing lies above; nothing when it is closed already."""
-        if self.is_current:
+        if self.app.screen is self:
             return super().dismiss(result)
         if self in self.app.screen_stack:
             self.set_timer(LOOK_S, partial(self.dismiss, result))
