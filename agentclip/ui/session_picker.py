@@ -90,15 +90,18 @@ class SessionPicker(Picker[str]):
         """A copy, to go on with."""
         shelf, identifier = self._shelf, self.chosen
         if shelf is not None and identifier is not None:
-            self.run_worker(self._fork(shelf, identifier), group="sessions")
+            self.run_worker(self._fork(shelf, identifier), group="fork", exclusive=True)
 
     async def _fork(self, shelf: SessionShelf, identifier: str) -> None:
         try:
             copy = await asyncio.to_thread(shelf.fork, identifier)
         except (AgentclipError, OSError) as error:
             self.say(str(error))
-        else:
+            return
+        if self.is_current:
             self.dismiss(copy)
+        else:  # the person does something else by now
+            await self._load()
 
     def action_rename(self) -> None:
         """Ask for another title."""

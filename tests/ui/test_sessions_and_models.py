@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from agentclip import paths
 from agentclip.cli.course import Course
@@ -219,6 +221,43 @@ async def test_what_stands_in_the_prompt_is_kept_for_the_next_session(screen: Sc
         await pilot.press("enter")
         await until(pilot, lambda: screen.agent.closed)
     assert "half a thought" in history_file().read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_no_keys_in_any_order_break_the_lists(screen: Screen, seed: int) -> None:
+    for number in range(5):
+        saved(f"task {number}")
+    chance = random.Random(seed)
+    keys = (
+        "enter",
+        "escape",
+        "ctrl+f",
+        "ctrl+r",
+        "ctrl+d",
+        "y",
+        "n",
+        "f1",
+        "f5",
+        "f7",
+        "ctrl+p",
+        "tab",
+        "down",
+        "end",
+        "t",
+        "ctrl+c",
+    )
+    models = Models(screen.agent)
+    app = screen.app(models=lambda: models)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(20):
+            await pilot.press("f5")
+            for key in chance.choices(keys, k=6):
+                app.post_message(events.Key(key, key if len(key) == 1 else None))
+            await pilot.pause()
+            screen.agent.running = chance.random() < 0.5
+            if app._exit:  # noqa: SLF001  no public way to know
+                break
+    assert app.return_code in {0, None}
 
 
 async def test_words_do_what_the_keys_do(screen: Screen) -> None:
