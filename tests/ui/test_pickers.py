@@ -243,7 +243,7 @@ async def test_ten_thousand_rows_answer_at_once(agent: ScriptedAgent) -> None:
         await opened.shown("1 of 10,000")
         began = time.perf_counter()
         await pilot.press("7", "7", "end", "pageup", "home")
-        assert time.perf_counter() - began < 5  # 0.2 s here
+        assert time.perf_counter() - began < 20  # 0.2 s here
         await opened.shown("10,000 rows in all")
 
 

@@ -303,7 +303,7 @@ async def test_a_thousand_sessions_are_there_at_once(screen: Screen) -> None:
         began = time.perf_counter()
         await pilot.press("f5")
         await until(pilot, lambda: len(app.screen_stack) == 2 and "of 1,000" in screen_text(app))
-        assert time.perf_counter() - began < 5  # 0.3 s here
+        assert time.perf_counter() - began < 20  # 0.3 s here
         await pilot.press(*"task 77")
         await until(pilot, lambda: "1,000 rows in all" in screen_text(app) and "> task 77" in screen_text(app))
 
