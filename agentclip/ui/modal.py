@@ -22,5 +22,8 @@ class Modal(ModalScreen[T]):
         if self.app.screen is self:
             return super().dismiss(result)
         if self in self.app.screen_stack:
-            self.set_timer(LOOK_S, partial(self.dismiss, result))
+            self.set_timer(LOOK_S, partial(self._close_later, result))
         return AwaitComplete()
+
+    def _close_later(self, result: T | None) -> None:
+        self.dismiss(result)  # Textual would await what a timer's function gives back
