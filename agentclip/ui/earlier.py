@@ -23,26 +23,34 @@ class Earlier:
         self._history = history
         self._state = state
         self._now_s = now_s
-        self.total = self.left = len(history)
-        """Events that there are, and that are not taken yet."""
+        self.left = len(history)
+        """Events that are not taken yet."""
+        self._taken = SessionState()
+        """Of events that are taken but not delivered."""
 
     def take_newest(self) -> None:
         """What the first frame needs."""
         self._take(FIRST_EVENTS)
+        self.deliver()
         first = self._history[0].event if self.left else None
         if isinstance(first, SessionStarted):
             self._state.apply(first, self._now_s)
 
-    def take_piece(self) -> list[str]:
-        """A little more; what the person sent in it."""
-        return self._take(PIECE_EVENTS)
+    def take_piece(self) -> None:
+        """A little more, to be delivered some time: every delivery is drawn."""
+        self._take(PIECE_EVENTS)
 
-    def _take(self, count: int) -> list[str]:
+    def deliver(self) -> list[str]:
+        """Put what was taken before what is there; what the person sent in it."""
+        taken, self._taken = self._taken, SessionState()
+        self._state.whole = not self.left
+        self._state.put_before(taken)
+        return taken.prompts
+
+    def _take(self, count: int) -> None:
         begin = max(0, self.left - count)
         piece = SessionState()
         for recorded in self._history[begin : self.left]:
             piece.apply(recorded.event, self._now_s)
         self.left = begin
-        self._state.whole = not begin
-        self._state.put_before(piece)
-        return piece.prompts
+        self._taken.put_before(piece)

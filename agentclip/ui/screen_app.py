@@ -45,6 +45,8 @@ FRAME_S = 0.05
 MAX_SHARE = 4
 """A frame that took long is followed by a pause of this many times its length."""
 QUIT_WINDOW_S = 2.0
+DELIVER_S = 0.25
+"""What a long session had before joins what is drawn so often."""
 SLICE_S = 0.006
 """What a long session had before is taken for so long between two looks at the keyboard, with pauses of the same length."""
 
@@ -79,6 +81,7 @@ class ScreenApp(App[int], inherit_bindings=False):
         self.state = SessionState()
         self.board = Board(self.state, Ink(chosen), options.limits, agent.unqueue)
         self.earlier = Earlier((), self.state, 0.0)
+        self._delivered_s = 0.0
         self._costed = True
         """The agent knows at once what the session has cost."""
         self._right = Container(id="right")
@@ -166,8 +169,11 @@ class ScreenApp(App[int], inherit_bindings=False):
         """Take a slice of what happened before, and see to it that the rest follows."""
         began = time.perf_counter()
         while self.earlier.left and time.perf_counter() - began < SLICE_S:
-            self.board.prompt.put_before(self.earlier.take_piece())
-        self.board.chat.sync()
+            self.earlier.take_piece()
+        if not self.earlier.left or began - self._delivered_s > DELIVER_S:
+            self.board.prompt.put_before(self.earlier.deliver())
+            self.board.chat.sync()
+            self._delivered_s = began
         if not self.is_headless:
             gc.freeze()
         if self.earlier.left:

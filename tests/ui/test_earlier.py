@@ -113,7 +113,9 @@ def test_the_newest_part_is_taken_first_and_nothing_else_is_read(agent: Scripted
     assert (state.numbers[-1], state.cwd, state.whole) == (1000, "/w", False)
     prompts = [*state.prompts]
     while earlier.left:
-        prompts[:0] = earlier.take_piece()
+        earlier.take_piece()
+        earlier.take_piece()
+        prompts[:0] = earlier.deliver()
     assert history.read <= len(history) + 1
     assert (state.whole, state.numbers, prompts) == (True, list(range(1, 1001)), state.prompts)
 
