@@ -25,9 +25,9 @@ from agentclip.ui.shelves import OfferedModel
 T = TypeVar("T")
 
 DEMO = Place("demo", "Demo", "")
-DEMO_DETAIL = "a recorded session whose commands really run; no key, no network"
+DEMO_DETAIL = "a recording whose commands really run; no key"
 TITLE = "Where shall the model be?"
-SKIP = "without a model, lines that begin with ! still run"
+SKIP = "without a model ! lines still run"
 
 
 class PlacePicker(Picker[str]):

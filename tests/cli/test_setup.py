@@ -139,3 +139,20 @@ def test_from_nothing_to_an_answer_in_a_terminal_and_the_key_is_nowhere_but_in_i
             session.type("\x04")
             assert session.wait_for_end() == 0
         assert server.violations == []
+
+
+def test_the_demo_of_the_first_screen_leads_back_to_it() -> None:
+    with on_terminal("-m", "agentclip", size=(100, 30)) as session:
+        session.wait_for("Where shall the model be?")
+        session.type("demo")
+        session.wait_for("(1 of 1,")
+        session.type("\r")
+        session.wait_for("replay:demo")
+        session.type("\x04")
+        session.wait_for("Where shall the model be?")
+        session.type("\x1b")
+        session.wait_for(lambda: "Where shall" not in session.text)
+        session.type("!echo $((6 * 7))\r")
+        session.wait_for("= 42")
+        session.type("\x04")
+        assert session.wait_for_end() == 0

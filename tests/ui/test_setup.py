@@ -228,3 +228,25 @@ async def test_the_demo_begins_when_this_screen_has_ended(agent: ScriptedAgent) 
         await pilot.press(*"demo", "enter")
         await until(pilot, lambda: setup.demo and agent.closed)
     assert app.return_value == 0
+
+
+async def test_escape_gives_up_what_does_not_answer(agent: ScriptedAgent) -> None:
+    setup = ScriptedSetup({"kept": ["one"]})
+    cancelled = asyncio.Event()
+
+    async def never(wish: Wish) -> Sequence[OfferedModel]:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            assert wish.place == STORED
+            cancelled.set()
+        return ()
+
+    setup.offered = never  # type: ignore[method-assign]  # a place that hangs
+    async with app_with(agent, setup).run_test(size=(100, 30)) as pilot:
+        await shown(pilot, "Where shall")
+        await pilot.press(*"kept", "enter")
+        await shown(pilot, "asking Kept what it offers")
+        await pilot.press("escape")
+        await shown(pilot, "Where shall")
+        await until(pilot, cancelled.is_set)
