@@ -26,7 +26,7 @@ PATIENCE_S = 10.0
 """What was found by then is all."""
 STALE_S = 10.0
 """What is older is found anew when it is asked for; a search that took long counts tenfold."""
-MOST_HITS = 2000
+MOST_HITS = 1000
 """Lines that are weighed for one query."""
 ENOUGH = 30
 """With so many paths that hold the letters together, those that hold them apart are not looked for."""
@@ -59,9 +59,9 @@ class Names:
         query = query.lower()
         if not query or "\n" in query:
             return [] if query else self._names[:most]
-        hits = dict.fromkeys(self._together(f"/{query}"))
-        hits |= dict.fromkeys(self._together(f"\n{query}"))
-        hits |= dict.fromkeys(self._together(query))
+        hits = dict.fromkeys(self._together(query))
+        if len(hits) == MOST_HITS:  # there are more: those that begin with it must not be missed
+            hits |= dict.fromkeys([*self._together(f"/{query}"), *self._together(f"\n{query}")])
         if len(hits) < ENOUGH and len(query) > 1:
             hits |= dict.fromkeys(self._apart(query))
         return [self._names[at] for at in sorted(hits, key=lambda at: self._weight(at, query))[:most]]
