@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on
+from textual._styles_cache import StylesCache
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
@@ -370,6 +371,7 @@ class ScreenApp(App[int], inherit_bindings=False):
             self._ended = True
             await self.agent.close()
         self._signals.remove()
+        StylesCache.get_inner_outer.cache_clear()  # it would hold the widgets, and all they have drawn, for the next screen
 
 
 async def _run_to_its_end(argv: Sequence[str]) -> int:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import time
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from textual import events
+from textual.strip import Strip
 
 from agentclip import paths
 from agentclip.cli.course import Course
@@ -25,7 +28,8 @@ from agentclip.store.session import Session
 from agentclip.ui.app import ChatApp
 from agentclip.ui.session_picker import ago
 from agentclip.ui.shelves import OfferedModel
-from tests.ui.screens import make_app, screen_text, send, until
+from agentclip.ui.transcript import Transcript
+from tests.ui.screens import drawn, make_app, screen_text, send, until
 from tests.ui.scripted import ScriptedAgent
 
 SIZE = (140, 40)
@@ -258,6 +262,26 @@ async def test_no_keys_in_any_order_break_the_lists(screen: Screen, seed: int) -
             if app._exit:  # noqa: SLF001  no public way to know
                 break
     assert app.return_code in {0, None}
+
+
+def test_a_screen_that_has_ended_is_forgotten(tmp_path: Path) -> None:
+    """One program shows many: what each drew must not pile up."""
+
+    async def shown() -> weakref.ref[Transcript]:
+        app = make_app(ScriptedAgent(tmp_path))
+        async with app.run_test(size=SIZE) as pilot:
+            await drawn(pilot)
+        return weakref.ref(app.board.chat)
+
+    def strips() -> int:
+        gc.collect()
+        return sum(type(each) is Strip for each in gc.get_objects())
+
+    asyncio.run(shown())
+    before = strips()
+    pane = asyncio.run(shown())
+    assert strips() < before + 100
+    assert pane() is None
 
 
 async def test_words_do_what_the_keys_do(screen: Screen) -> None:
