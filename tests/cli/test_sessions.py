@@ -265,6 +265,22 @@ def test_b59_on_a_terminal_a_missing_directory_is_asked_about(here: Home, tmp_pa
     assert list_sessions(here.state / "sessions")[0].cwd == str(tmp_path)
 
 
+def test_line_by_line_a_session_is_chosen_by_its_number_from_a_plain_list(here: Home, tmp_path: Path) -> None:
+    save(here, "an older task")
+    elsewhere = save(here, "task of another place", cwd=str(tmp_path))
+    words = ("-m", "agentclip", "--line", "--resume", "--model", "replay:demo")
+    with on_terminal(*words, size=(240, 40), environment=dict(here.env)) as terminal:
+        terminal.wait_for("Session [1]:")
+        assert "an older task" in terminal.text
+        assert f"task of another place  ({tmp_path})  {elsewhere.id}" in terminal.text
+        number = next(line for line in terminal.text.splitlines() if elsewhere.id in line).split()[0]
+        terminal.type(f"{number}\r")
+        terminal.wait_for("> ")
+        terminal.type("\x04")
+        assert terminal.wait_for_end() == 0
+        assert f"To come back: agentclip --resume {elsewhere.id}".encode() in terminal.sent
+
+
 def replace_cwd(cwd: str, folder: str) -> CommandFinished:
     event = finished(folder, 2)
     return replace(event, result=replace(event.result, cwd=cwd))
