@@ -12,7 +12,6 @@ from typing import Protocol
 from agentclip.candidates import Candidate, Kind, Offer
 from agentclip.ui.popup import Popup, PopupRow
 
-KEYS = "Tab take · Up Down choose · Esc close"
 _BY_ITSELF = frozenset({Kind.WORD, Kind.OPERAND, Kind.FILE})
 """Kinds whose first candidate is chosen at once."""
 
@@ -37,7 +36,9 @@ class Taken:
 class Completion:
     """What is offered now."""
 
-    def __init__(self, popup: Popup, offers: Offers) -> None:
+    def __init__(self, popup: Popup, offers: Offers, keys: str) -> None:
+        """`keys`: what is said of them in the last line of the list."""
+        self._keys = keys
         self._popup = popup
         self._offers = offers
         self._offer: Offer | None = None
@@ -121,7 +122,7 @@ class Completion:
         rows = [PopupRow(each.text, each.detail) for each in self._offer.candidates]
         count = len(rows)
         place = f"{self._at + 1} of {count}" if self._at is not None else str(count)
-        self._popup.show(rows, self._at, f"{place} · {KEYS}")
+        self._popup.show(rows, self._at, f"{place} · {self._keys}")
 
 
 def _first_choice(offer: Offer) -> int | None:

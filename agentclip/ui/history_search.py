@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from agentclip.history import Entries
 from agentclip.ui.popup import Popup, PopupRow
 
-KEYS = "Ctrl+R older · Enter take · Esc back"
 MOST = 500
 """Entries that can be gone through; what is older is found by more words."""
 
@@ -19,6 +18,8 @@ class HistorySearch:
     """One search after the other."""
 
     def __init__(self, popup: Popup, entries: Entries) -> None:
+        self.keys = ""
+        """What is said of them in the last line of the list."""
         self._popup = popup
         self._entries = entries
         self._before: str | None = None
@@ -67,4 +68,4 @@ class HistorySearch:
     def _show(self) -> None:
         rows = [PopupRow(text) for text in self._found[:MOST]]
         place = f"{self._at + 1} of {len(self._found):,}" if rows else "nothing has these words"
-        self._popup.show(rows, self._at if rows else None, f"history: {place} · {KEYS}")
+        self._popup.show(rows, self._at if rows else None, f"history: {place} · {self.keys}")

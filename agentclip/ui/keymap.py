@@ -107,6 +107,11 @@ def rebind(bindings: BindingsMap, app: object) -> None:
         bindings.apply_keymap(app.keymap.textual())
 
 
+def said_keys(keymap: KeyMap, *words: tuple[str, str]) -> str:
+    """What some keys do, in a row: of each an action's id and a word; those without a key are left out."""
+    return " · ".join(f"{name} {word}" for identifier, word in words if (name := keymap.named(identifier, first=True)))
+
+
 def hints(keymap: KeyMap) -> str:
     """The last line of the screen: the keys that a beginner needs."""
     said = ["! shell", "/ commands"]

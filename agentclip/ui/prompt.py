@@ -22,7 +22,7 @@ from agentclip.ui.completion import Completion, Taken
 from agentclip.ui.foreign import visible
 from agentclip.ui.format import plural
 from agentclip.ui.history_search import HistorySearch
-from agentclip.ui.keymap import KeyMap
+from agentclip.ui.keymap import KeyMap, said_keys
 from agentclip.ui.popup import Popup
 
 FOLD_LINES = 15
@@ -82,6 +82,7 @@ class Prompt(TextArea):
         for each in (self._bindings, *self._popup_keys.values()):
             each.apply_keymap(keymap.textual())
         self._quit_keys = tuple(keymap.keys(QUIT).split(","))
+        self.search.keys = said_keys(keymap, ("history.search", "older"), ("history.take", "take"), ("run.escape", "close"))
 
     def load(self, text: str) -> None:
         """Put a text into the box, the cursor behind it."""

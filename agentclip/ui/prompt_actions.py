@@ -16,6 +16,7 @@ from agentclip.file_index import FileIndex
 from agentclip.ui.actions import ACTIONS, WORDS
 from agentclip.ui.completion import Completion
 from agentclip.ui.format import plural
+from agentclip.ui.keymap import said_keys
 from agentclip.ui.outside import draft, edited, editing, editor_words
 from agentclip.ui.popup import Popup
 from agentclip.ui.prompt import Prompt
@@ -32,7 +33,8 @@ class PromptActions(ScreenApp):
         """What is read from files comes after the first picture."""
         operands = {"/theme": lambda: tuple(self.themes.by_name)}
         completer = Completer(OFFERED, self._cwd, FileIndex(self._files_found), operands)
-        self.board.prompt.completion = Completion(self.board.popup, completer)
+        words = (("completion.take", "take"), ("completion.up", "up"), ("completion.down", "down"), ("run.escape", "close"))
+        self.board.prompt.completion = Completion(self.board.popup, completer, said_keys(self.keymap, *words))
         self.call_after_refresh(self.run_worker, self._read_history(), name="history")
 
     async def _read_history(self) -> None:

@@ -190,7 +190,9 @@ async def test_the_keys_of_the_file_count_here_too(agent: ScriptedAgent) -> None
     path.write_text('"completion.take" = "ctrl+n"\n')
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
-        await pilot.press(*"/loo", "ctrl+n")
+        await pilot.press(*"/loo")
+        await offered(pilot, app, "Ctrl+N take · Up up · Down down · Esc close")
+        await pilot.press("ctrl+n")
         assert text(app) == "/loops "
 
 
