@@ -33,6 +33,13 @@ class Bar(Widget):
         self.ink = ink
         self._rows: list[Row] = []
 
+    class Resized(Message):
+        """Another width: what is shown was made for the old one."""
+
+    def on_resize(self) -> None:
+        """Ask for what fits now."""
+        self.post_message(self.Resized())
+
     def show(self, rows: list[Row]) -> None:
         """Other rows; nothing happens when they are the same."""
         if rows != self._rows:

@@ -27,7 +27,7 @@ from agentclip.events import Event, Severity
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.background import dark_by_environment
-from agentclip.ui.bars import CancelButton
+from agentclip.ui.bars import Bar, CancelButton
 from agentclip.ui.board import AgentView, Board
 from agentclip.ui.earlier import Earlier
 from agentclip.ui.filters import NoColour, Readable
@@ -193,6 +193,7 @@ class ScreenApp(App[int], inherit_bindings=False):
         return not self._frame_planned and not self.earlier.left and (run is None or run.rows.complete)
 
     @on(RawPane.Advanced)
+    @on(Bar.Resized)
     @on(events.DescendantFocus)  # the Cancel button shows whether it has the focus
     @on(events.DescendantBlur)
     def plan_frame(self) -> None:

@@ -12,6 +12,7 @@ from tests.ui.scripted import ScriptedAgent
 @pytest.fixture(autouse=True)
 def _colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("COLORFGBG", raising=False)
 
 
 @pytest.fixture
