@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
 
@@ -38,34 +37,35 @@ def highlighted(pane: Pane) -> str:
     return "\n".join(row for row in rows if row)
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "expected"),
-    [
-        (0, 2, "a日"),  # a wide character by either of its cells
-        (0, 1, "a日"),
-        (1, 4, "日本"),
-        (2, 3, "日本"),
-        (3, 4, "本"),
-        (6, 7, "語b"),
-        (7, 8, "b👩‍🔬"),
-        (8, 9, "👩‍🔬"),
-        (9, 10, "👩‍🔬c"),
-        (11, 12, "e\u0301f"),
-        (12, 14, "f🇩🇪"),
-        (14, 0, "a日本語b👩‍🔬ce\u0301f🇩🇪"),
-    ],
+DRAGS = (
+    (0, 2, "a日"),  # a wide character by either of its cells
+    (0, 1, "a日"),
+    (1, 4, "日本"),
+    (2, 3, "日本"),
+    (3, 4, "本"),
+    (6, 7, "語b"),
+    (7, 8, "b👩‍🔬"),
+    (8, 9, "👩‍🔬"),
+    (9, 10, "👩‍🔬c"),
+    (11, 12, "e\u0301f"),
+    (12, 14, "f🇩🇪"),
+    (14, 0, "a日本語b👩‍🔬ce\u0301f🇩🇪"),
 )
-async def test_the_characters_under_the_pointer_are_selected(agent: ScriptedAgent, start: int, end: int, expected: str) -> None:
+"""From one cell to another of the text below, and what that selects."""
+
+
+async def test_the_characters_under_the_pointer_are_selected(agent: ScriptedAgent) -> None:
     text = "a日本語b👩‍🔬ce\u0301f🇩🇪|"
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
         agent.say(text)
         agent.run("echo", text.encode() + b"\n")
         await until(pilot, lambda: bool(pane_rows(app.board.raw)))
-        assert await drag(pilot, app.board.chat, (start, 0), (end, 0)) == expected
-        assert highlighted(app.board.chat) == expected
-        assert await drag(pilot, app.board.raw, (start + 2, 0), (end + 2, 0)) == expected
-        assert highlighted(app.board.raw) == expected
+        for start, end, expected in DRAGS:
+            assert await drag(pilot, app.board.chat, (start, 0), (end, 0)) == expected
+            assert highlighted(app.board.chat) == expected
+            assert await drag(pilot, app.board.raw, (start + 2, 0), (end + 2, 0)) == expected
+            assert highlighted(app.board.raw) == expected
 
 
 async def test_what_is_selected_in_chat_stays_selected_while_items_above_change_their_height(agent: ScriptedAgent) -> None:
