@@ -42,7 +42,7 @@ async def main() -> None:
         session = runtime.open_session(None, work, model.name)
         async with runtime.conversation(settings, model, session) as talk:
             talk.agent.submit(PROMPT)
-            await take(ChatApp(talk.agent, ScreenOptions(settings.theme)), HERE.parent / "screen.svg", SIZE, idle)
+            await take(ChatApp(talk.agent, ScreenOptions("dark")), HERE.parent / "screen.svg", SIZE, idle)
 
 
 asyncio.run(main())

@@ -13,7 +13,7 @@ from typing import Any
 
 import PIL.Image
 import pytest
-from pytest_textual_snapshot import SVGImageExtension
+from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]  # ships no types
 from textual.pilot import Pilot
 
 from agentclip.events import AssistantReplied, Event, TextDelta, TurnEnd, TurnFinished, TurnStarted
