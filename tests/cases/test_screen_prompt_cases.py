@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from agentclip.history import history_file, read_history, remember
 from agentclip.store.log import read_log
 from tests.fake_model.script import run, text
 from tests.fake_model.server import FakeModel
-from tests.ui.pty_session import PtySession, on_terminal
+from tests.ui.pty_session import PATIENCE_S, PtySession, on_terminal
 
 CTRL_C, ESC, CTRL_R, F1, F9 = "\x03", "\x1b", "\x12", "\x1bOP", "\x1b[20~"
 START, END = b"\x1b[200~", b"\x1b[201~"
@@ -61,15 +62,20 @@ def test_b63_ctrl_c_cancels_then_clears_then_asks_then_quits_and_nothing_is_lost
         session.wait_for(" idle ")
         assert "half a thought" in session.text
         session.type(CTRL_C)  # b: clears only
-        session.wait_for("cleared; Up brings the text back")
+        session.wait_for(lambda: b"cleared; Up brings the text back" in session.sent)
         session.wait_for("type here")
         session.type("\x1b[A")
         session.wait_for("half a thought")
         session.type(CTRL_C)
         session.wait_for("type here")
         session.type(CTRL_C)  # c: says what comes next
-        session.wait_for("Ctrl+C again to quit")
-        session.type(CTRL_C)  # d: quits
+        session.wait_for(lambda: b"Ctrl+C again to quit" in session.sent)
+        ends = time.monotonic() + PATIENCE_S
+        while "ending…".encode() not in session.sent and time.monotonic() < ends:
+            session.type(CTRL_C)  # d: quits; on a slow machine not the first one comes in time
+            waited = time.monotonic() + 1
+            while "ending…".encode() not in session.sent and time.monotonic() < waited:
+                session.read(0.05)
         assert session.wait_for_end() == 0
         assert session.mode() == session.mode_before
         assert b"agentclip --resume " in session.sent
@@ -113,7 +119,7 @@ def test_b63_ctrl_c_in_a_search_gives_back_the_text_and_quits_nothing(server: Fa
         session.type(CTRL_C)
         session.wait_for("half a thought")
         session.type(CTRL_C)
-        session.wait_for("cleared")
+        session.wait_for(lambda: b"cleared; Up" in session.sent)
         assert session.process.poll() is None
 
 

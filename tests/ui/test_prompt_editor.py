@@ -99,7 +99,7 @@ def test_the_editor_has_the_terminal_while_a_command_runs_and_its_text_comes_bac
         (tmp_path / "go-on").touch()
         session.type("typed in it\r")
         session.wait_for("and a line")
-        session.wait_for("32 lines from the editor")
+        session.wait_for(lambda: b"32 lines from the editor" in session.sent)
         session.wait_for("while away")
         session.type("!")
         session.wait_for("and a line!")
@@ -115,7 +115,7 @@ def test_an_editor_that_fails_changes_nothing(tmp_path: Path) -> None:
         session.type("my text\x07")
         session.wait_for("EDITOR HAS IT")
         session.type("nothing\r")
-        session.wait_for("the editor ended with status 3")
+        session.wait_for(lambda: b"the editor ended with status 3" in session.sent)
         session.wait_for("my text")
         assert "and a line" not in session.text
         session.type("\x03\x03\x03")
