@@ -18,6 +18,7 @@ from agentclip.ui.terminal import BackgroundTold
 from agentclip.ui.themes import AUTO, Ink, ScreenTheme, Themes, state_of_files
 
 SETTING = "screen.theme"
+WATCHER = "theme files"
 LOOK_S = 1.0
 """How often the files are looked at."""
 
@@ -28,7 +29,6 @@ class ThemeActions(ScreenApp):
     def on_mount(self) -> None:
         """Look at the files from now on, if there are any to be edited."""
         self._files = state_of_files()
-        self._watch = self.set_interval(LOOK_S, self._look_at_files, pause=True)
         self._watch_files()
 
     def action_theme(self, name: str = "") -> None:
@@ -42,7 +42,7 @@ class ThemeActions(ScreenApp):
             self.state.say(f"no theme {name}; themes: {', '.join(self._names())}", Severity.WARNING)
         else:
             self._look_at_files()
-            self._watch.resume()
+            self._watch_files(choosing=True)
             rows = [
                 Row(each, each, self._detail(each), current=each == self.theme_wanted, words="theme") for each in self._names()
             ]
@@ -89,12 +89,16 @@ class ThemeActions(ScreenApp):
         else:
             self.action_theme(name)
 
-    def _watch_files(self) -> None:
-        """An idle screen has no timer unless there is a folder of the user's own."""
-        if paths.user_themes_dir().is_dir():
-            self._watch.resume()
-        else:
-            self._watch.pause()
+    def _watch_files(self, *, choosing: bool = False) -> None:
+        """An idle screen looks at nothing, unless there is a folder of the user's own."""
+        self.workers.cancel_group(self, WATCHER)
+        if choosing or paths.user_themes_dir().is_dir():
+            self.run_worker(self._watch(), group=WATCHER)
+
+    async def _watch(self) -> None:
+        while True:  # a timer of Textual costs forty times what looking does
+            await asyncio.sleep(LOOK_S)
+            self._look_at_files()
 
     async def _remember(self, preferences: Preferences, name: str) -> None:
         """For the next start."""
