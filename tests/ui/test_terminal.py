@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from agentclip.shell.descendants import process_table
 from agentclip.ui.terminal import SAME_S
+from tests.fake_model.server import FakeModel
 from tests.ui.pty_session import PtySession, on_terminal
 
 ROOT = Path(__file__).parents[2]
@@ -128,6 +130,25 @@ def test_ctrl_z_from_a_shell_gives_the_terminal_back_and_fg_takes_it_again(tmp_p
         session.type("\x03\x04")
         assert session.wait_for_end() == 0
         assert restored(session, resumed)
+
+
+def test_a_provider_process_that_is_killed_leaves_a_screen_that_works_and_is_given_back() -> None:
+    script = [{"text": "half an ans", "hang": True}, {"text": "whole again"}]
+    with FakeModel(script) as server, on_terminal("-m", "agentclip", "--api-base", server.url, "--model", "fake-1") as session:
+        session.wait_for("type here")
+        session.type("first\r")
+        session.wait_for("half an ans")
+        workers = [row.pid for row in process_table().values() if row.parent == session.process.pid]
+        assert len(workers) == 1
+        os.kill(workers[0], signal.SIGKILL)
+        session.wait_for(" idle ")
+        session.type("second\r")
+        session.wait_for("whole again")
+        before = len(session.sent)
+        session.type("\x04")
+        assert session.wait_for_end() == 0
+        assert restored(session, before)
+        assert b"Traceback" not in session.sent
 
 
 def test_a_vanished_terminal_ends_the_program(tmp_path: Path) -> None:
