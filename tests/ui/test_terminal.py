@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,7 +134,7 @@ def test_ctrl_z_from_a_shell_gives_the_terminal_back_and_fg_takes_it_again(tmp_p
 
 
 def test_a_provider_process_that_is_killed_leaves_a_screen_that_works_and_is_given_back() -> None:
-    script = [{"text": "half an ans", "hang": True}, {"text": "whole again"}]
+    script: list[dict[str, Any]] = [{"text": "half an ans", "hang": True}, {"text": "whole again"}]
     with FakeModel(script) as server, on_terminal("-m", "agentclip", "--api-base", server.url, "--model", "fake-1") as session:
         session.wait_for("type here")
         session.type("first\r")
