@@ -102,7 +102,8 @@ def cut_at(text: str, start: int, width: int) -> int:
     piece = text[start : start + _LOOK * (width + 8)]
     spans, _ = split_graphemes(piece)
     used = 0
-    for begin, _end, size in spans:
+    for begin, end, told in spans:
+        size = told or cell_len(piece[begin:end])  # joiners without anything to join hide a letter from the splitter
         if used + size > width:
             return start + begin
         used += size

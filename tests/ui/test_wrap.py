@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -47,6 +47,7 @@ def test_styles_stay_with_their_words() -> None:
 
 
 @given(TEXT, st.integers(2, 20))
+@example("\u200d\u200da👩", 2)
 def test_no_row_is_wider_than_asked_and_no_word_is_lost(text: str, width: int) -> None:
     rows = texts(wrap([(text, PLAIN)], width))
     assert all(cell_len(row) <= width for row in rows)
