@@ -20,6 +20,8 @@ HANDED_OVER = "AGENTCLIP_KEYS_FD"
 SUFFIX = "_API_KEY"
 MAX_BYTES = 16 * 1024
 """Fits into a pipe that nobody reads yet, on every system."""
+MAX_KEY_CHARS = 8192
+"""A longer text is no key."""
 
 
 class Keys(Mapping[str, str]):

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from agentclip import paths
 from agentclip.errors import ConfigError, ErrorCode, one_line
+from agentclip.keys import MAX_KEY_CHARS
 
-MAX_KEY_CHARS = 8192
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 
 

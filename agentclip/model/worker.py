@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from agentclip.errors import ModelError
-from agentclip.keystore import MAX_KEY_CHARS
+from agentclip.keys import MAX_KEY_CHARS
 from agentclip.messages import Conversation
 from agentclip.model.base import CallPart, Endpoint, Part, ReasoningPart, Reply, TextPart
 from agentclip.model.facts import table_facts

@@ -56,10 +56,10 @@ class PlacePicker(Picker[str]):
 
 def _rank(place: Place, answering: Collection[str]) -> int:
     if place is DEMO:
-        return 3
+        return 2
     if place.is_local:
         return 0 if place.id in answering else 4
-    return 1 if place.key_source else 2
+    return 1 if place.key_source else 3
 
 
 def _detail(place: Place, answering: Collection[str] | None) -> str:

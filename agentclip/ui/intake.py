@@ -35,7 +35,7 @@ class Background:
 
 
 Piece = str | Pasted | Background
-QUIET_S = 0.5
+QUIET_S = 0.1
 """After so long a lone Esc was a key, even while an answer is expected."""
 NEXT_ANSWER = "\x1b[?2026;"
 """The answer to what is asked next: terminals answer in order."""

@@ -42,6 +42,7 @@ from agentclip.messages import AssistantMessage, ToolCall, Usage, UserMessage
 from agentclip.store.codec import encode
 from agentclip.store.facts import SessionFacts, write_facts
 from agentclip.store.session import Session
+from tests.benchmarks.installed import keep_compiled
 from tests.store.samples import CHAIN, finished
 from tests.ui.pty_session import on_terminal
 
@@ -161,6 +162,7 @@ def say(line: str) -> None:
 
 def main(megabytes: int = 100, count: int = 1000) -> None:
     with tempfile.TemporaryDirectory() as folder:
+        keep_compiled(f"{folder}/compiled")
         state = Path(folder, "state")
         sessions, many = state / "agentclip" / "sessions", Path(folder, "many")
         logs = {

@@ -30,6 +30,7 @@ from agentclip.model.replay import DEMO
 from agentclip.store.codec import encode
 from agentclip.store.session import Session
 from tests.benchmarks.headless import children, resident
+from tests.benchmarks.installed import keep_compiled
 from tests.ui.pty_session import PtySession
 
 SIZE = (140, 40)
@@ -224,9 +225,7 @@ def main() -> None:
     part = 10 if parser.parse_args().quick else 1
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        # An installed package is compiled; a checkout need not be.
-        os.environ["PYTHONPYCACHEPREFIX"] = str(home / "compiled")
-        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        keep_compiled(str(home / "compiled"))
         paint_s(home), paint_s(home, code=MINIMAL)
         found = {
             "load": os.getloadavg()[0],

@@ -116,17 +116,17 @@ def test_b09_a_child_finds_an_empty_stdin_at_once(lines: Lines) -> None:
 
 @needs_tmux
 def test_b09_keys_go_to_the_prompt_while_a_command_reads(tmp_path: Path) -> None:
-    with Terminal([], cwd=tmp_path) as terminal:
+    with Terminal(["--model", "replay:demo"], cwd=tmp_path) as terminal:
         terminal.wait_for("type here")
         terminal.type("!touch begun; cat; sleep 2")
         wait_until((tmp_path / "begun").exists)
         terminal.keys("h", "e", "l", "l", "o")
-        terminal.wait_for("│ hello")
+        terminal.wait_for("┃ hello")
 
 
 @needs_tmux
 def test_b10_nothing_reaches_the_terminal_by_its_device(tmp_path: Path) -> None:
-    with Terminal([], cwd=tmp_path) as terminal:
+    with Terminal(["--model", "replay:demo"], cwd=tmp_path) as terminal:
         terminal.wait_for("type here")
         for line in (
             "sh -c 'printf AC_IN''JECT > /dev/tty'",
@@ -137,7 +137,7 @@ def test_b10_nothing_reaches_the_terminal_by_its_device(tmp_path: Path) -> None:
         terminal.wait_for("rc-1")
         assert "AC_INJECT" not in terminal.screen()
         terminal.keys("o", "k")
-        terminal.wait_for("│ ok")
+        terminal.wait_for("┃ ok")
 
 
 GIT = (

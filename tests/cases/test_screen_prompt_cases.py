@@ -71,10 +71,10 @@ def test_b63_ctrl_c_cancels_then_clears_then_asks_then_quits_and_nothing_is_lost
         session.type(CTRL_C)  # c: says what comes next
         session.wait_for(lambda: b"Ctrl+C again to quit" in session.sent)
         ends = time.monotonic() + PATIENCE_S
-        while "ending…".encode() not in session.sent and time.monotonic() < ends:
+        while session.process.poll() is None and time.monotonic() < ends:
             session.type(CTRL_C)  # d: quits; on a slow machine not the first one comes in time
             waited = time.monotonic() + 1
-            while "ending…".encode() not in session.sent and time.monotonic() < waited:
+            while session.process.poll() is None and "ending…".encode() not in session.sent and time.monotonic() < waited:
                 session.read(0.05)
         assert session.wait_for_end() == 0
         assert session.mode() == session.mode_before

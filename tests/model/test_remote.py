@@ -241,9 +241,7 @@ async def only_start(model: WorkerModel) -> None:
 
 
 @pytest.mark.parametrize("before", [ask_and_hang, stop_it, only_start], ids=lambda ending: ending.__name__)
-async def test_closing_ends_the_process_soon(
-    start: Callable[..., WorkerModel], server: FakeModel, before: Ending
-) -> None:
+async def test_closing_ends_the_process_soon(start: Callable[..., WorkerModel], server: FakeModel, before: Ending) -> None:
     server.script.append(text("half", hang=True))
     model = start()
     await before(model)

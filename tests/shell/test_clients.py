@@ -32,9 +32,9 @@ def test_a_stream_through_a_client_ends_with_its_writer(lines: Lines) -> None:
 
 
 def test_a_killed_pipe_through_a_client_holds_nothing_up(lines: Lines) -> None:
-    """Whether the client or its writer dies first is the kernel's choice, so the file may be there or not."""
+    """Whether the client or its writer dies first is the kernel's choice, so the file may be there, and told of late."""
     ran = lines.run("for i in 1; do yes | write big.txt & sleep 0.2; kill %1; wait; done; echo end")
-    assert ran.out.endswith(b"end\n"), ran
+    assert b"end" in ran.out.splitlines(), ran
     wait_until(lambda: [f.name for f in lines.work.iterdir()] in ([], ["big.txt"]))
 
 

@@ -33,7 +33,7 @@ def test_an_answer_tells_light_or_dark(answer: bytes, *, dark: bool) -> None:
     assert take(b"ab" + answer + b"cd") == [Background(dark), "abcd"]
 
 
-@pytest.mark.parametrize("waits", [0.0, 0.1])
+@pytest.mark.parametrize("waits", [0.0, QUIET_S / 2])
 @pytest.mark.parametrize("answer", [DARK, LIGHT])
 def test_an_answer_that_comes_byte_by_byte_is_still_one(answer: bytes, waits: float) -> None:
     assert take(*(bytes([byte]) for byte in answer), waits=waits) == [Background(answer == DARK)]

@@ -103,7 +103,7 @@ async def test_without_a_model_the_screen_begins_with_the_question_for_one(agent
             assert part in text
         setup.local.set_result(frozenset({"local"}))
         text = await shown(pilot, "answers now")
-        assert text.index("Local ") < text.index("Kept ") < text.index("Cloud ") < text.index("Demo ")
+        assert text.index("Local ") < text.index("Kept ") < text.index("Demo ") < text.index("Cloud ")
 
 
 async def test_escape_goes_on_without_a_model_and_the_word_asks_again(agent: ScriptedAgent) -> None:
