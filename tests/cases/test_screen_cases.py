@@ -130,7 +130,7 @@ def first_line(session: PtySession) -> str:
 def test_b66_what_one_reads_in_layer_1_stays_while_lines_come(server: FakeModel) -> None:
     with on_terminal(*words(server)) as session:
         session.wait_for("type here")
-        said(session, "!for i in $(seq 1 400); do echo line-$i; sleep .02; done", "line-60")
+        said(session, "!for i in $(seq 1 250); do echo line-$i; sleep .01; done", "line-60")
         session.type(F6)
         session.wait_for("━ Layer 1")
         session.type(PAGE_UP + PAGE_UP)
@@ -141,7 +141,7 @@ def test_b66_what_one_reads_in_layer_1_stays_while_lines_come(server: FakeModel)
         assert first_line(session) == before
         session.type(END)
         session.wait_for(lambda: "new line" not in session.text)
-        session.wait_for("line-400 ")
+        session.wait_for("line-250 ")
 
 
 def chat_rows(session: PtySession) -> str:

@@ -253,9 +253,9 @@ async def test_long_lines_are_folded_with_w_and_the_end_is_reached(agent: Script
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
         raw = app.board.raw
-        lines = [f"{number}:" + "日本語 wide " * (number % 40) + "end" for number in range(300)]
+        lines = [f"{number}:" + "日本語 wide " * (number % 40) + "end" for number in range(150)]
         agent.run("cat", "".join(f"{line}\n" for line in lines).encode())
-        await until(pilot, lambda: raw.total_rows() == 300)
+        await until(pilot, lambda: raw.total_rows() == 150)
         raw.focus()
         await pilot.press("w")
         await drawn(pilot)
