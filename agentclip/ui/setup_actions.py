@@ -99,9 +99,9 @@ class SetupActions(ThemeActions):
         """Ask what is needed for one place, until its model has answered. Raises BackError."""
         wish = Wish(place)
         if place.is_other:
-            address = await self._answer(Ask("Address of the server, as http://127.0.0.1:8080/v1", "http://"))
+            address = await self._answer(Ask("Address of the server, as http://127.0.0.1:8080/v1", ""))
             try:
-                wish = setup.at(address)
+                wish = setup.at(address if "://" in address else f"http://{address}")
             except AgentclipError as error:
                 raise BackError(str(error)) from error
         wish, models = await self._reach(setup, wish)
