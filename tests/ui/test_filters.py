@@ -43,7 +43,10 @@ def pairs(app: ChatApp) -> dict[str, float]:
     return found
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(
+    "theme",
+    [pytest.param(name, marks=() if name in {"dark", "light", "colour-blind"} else pytest.mark.slow) for name in THEMES],
+)
 async def test_every_text_on_the_screen_can_be_read(agent: ScriptedAgent, theme: str) -> None:
     app = make_app(agent, theme=theme)
     async with app.run_test(size=WIDE) as pilot:
