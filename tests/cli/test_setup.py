@@ -114,7 +114,7 @@ def test_from_nothing_to_an_answer_in_a_terminal_and_the_key_is_nowhere_but_in_i
             session.wait_for("(1 of 1,")
             session.type("\r")
             session.wait_for("Address of the server")
-            session.type(server.url.removeprefix("http://"))
+            session.type(server.url)
             session.wait_for(server.url)
             session.type("\r")
             session.wait_for("Key for Another address")
