@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sysconfig
 from pathlib import Path
 
 import platformdirs
@@ -54,11 +53,6 @@ def shipped_themes_dir() -> Path:
     """The packaged themes; the checkout's own `themes/` in an editable install."""
     packaged = Path(__file__).parent / "_themes"
     return packaged if packaged.is_dir() else Path(__file__).parent.parent / "themes"
-
-
-def own_prefix() -> Path:
-    """The environment agentclip itself is installed in: its PATH entry is not the user's."""
-    return Path(sysconfig.get_path("scripts"))
 
 
 def make_private(folder: Path) -> Path:

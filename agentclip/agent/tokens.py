@@ -8,7 +8,6 @@ are corrected apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agentclip.messages import AssistantMessage, Conversation, Message, ToolMessage, UserMessage
@@ -74,11 +73,6 @@ def weigh_message(message: Message) -> Weight:
             return weigh(text) + Weight(MESSAGE_TOKENS + IMAGE_TOKENS * len(images))
         case AssistantMessage(text, calls):
             return sum((weigh(c.arguments) + Weight(CALL_TOKENS) for c in calls), weigh(text) + Weight(MESSAGE_TOKENS))
-
-
-def weigh_all(messages: Iterable[Message]) -> Weight:
-    """The weight of messages together."""
-    return sum(map(weigh_message, messages), Weight())
 
 
 def weigh_frame(conversation: Conversation) -> Weight:

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 
 from agentclip.cli.course import Course
 from agentclip.cli.output import log_to_file
-from agentclip.cli.terminals import forget_the_size
+from agentclip.cli.terminals import exit_status, forget_the_size
 from agentclip.errors import AgentclipError
 from agentclip.model.providers import usual_model
 from agentclip.ui.agent_api import AgentApi
@@ -54,5 +54,4 @@ async def begin(course: Course, prompt: str | None) -> int:
         farewell()
     for error in refused:
         raise error
-    # A screen that crashed returns nothing: its own exit status tells.
-    return status if isinstance(status, int) else app.return_code or 0
+    return exit_status(app, status)

@@ -13,7 +13,7 @@ from agentclip.cli.course import Course
 from agentclip.cli.execute import name_survivors
 from agentclip.cli.options import environment_with_keys
 from agentclip.cli.output import log_to_file, say
-from agentclip.cli.terminals import forget_the_size
+from agentclip.cli.terminals import exit_status, forget_the_size
 from agentclip.config import Settings
 from agentclip.model.base import Model
 from agentclip.model.choose import choose_light_model, choose_model
@@ -52,8 +52,7 @@ async def show(settings: Settings, model: Model, session: Session, opening: Open
             talk.agent.submit(opening.prompt)
         status = await app.run_async()
     say_goodbye(talk)
-    # A screen that crashed returns nothing: its own exit status tells.
-    return status if isinstance(status, int) else app.return_code or 0
+    return exit_status(app, status)
 
 
 def _options(settings: Settings, opening: Opening) -> ScreenOptions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Protocol
 
 from agentclip.line.terminals import is_plain
 
@@ -27,3 +28,16 @@ def forget_the_size() -> None:
     """An exported size is that of another moment; the terminal knows its own."""
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)
+
+
+class Ended(Protocol):
+    """A screen that has ended."""
+
+    @property
+    def return_code(self) -> int | None:
+        """Its own exit status."""
+
+
+def exit_status(screen: Ended, result: object) -> int:
+    """Of the program: what the screen returned. One that crashed returned nothing, and its own exit status tells."""
+    return result if isinstance(result, int) else screen.return_code or 0

@@ -1,7 +1,7 @@
 """A list to choose from, over everything: rows in, the chosen value out.
 
-    rows = [Row("night", value="night", detail="dark"), Row("paper", value="paper", detail="light", current=True)]
-    app.push_screen(Picker(rows, Look(title="Themes", on_highlight=app.try_theme)), self._theme_chosen)
+    rows = [Row("nord", value="nord", detail="dark"), Row("light", value="light", detail="light", current=True)]
+    app.push_screen(Picker(rows, Look(title="Themes", on_highlight=wear)), chosen)
 
 The callback gets the value of the chosen row, or None when the person pressed Esc: what `on_highlight` tried out is taken back
 there. Typing filters (every word must stand somewhere in a row; else its letters in order in a title), Up, Down, PgUp, PgDn,

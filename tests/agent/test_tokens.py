@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentclip.agent.tokens import Estimator, Weight, weigh, weigh_all
+from agentclip.agent.tokens import Estimator, Weight, weigh, weigh_message
 from agentclip.messages import AssistantMessage, Image, ToolCall, ToolMessage, UserMessage
 from tests.agent.token_samples import COUNTS
 
@@ -54,19 +54,14 @@ def test_a_count_that_makes_no_sense_is_ignored(counted: int) -> None:
 
 def test_all_that_is_sent_has_a_weight() -> None:
     image = Image("/x.png", "image/png", "x.png", 10, 10)
-    bare = weigh_all([UserMessage("hi"), AssistantMessage("ok"), ToolMessage("c", "out")])
-    full = weigh_all(
-        [
-            UserMessage("hi", (image,)),
-            AssistantMessage("ok", (ToolCall("c", "run", '{"command": "ls"}'),)),
-            ToolMessage("c", "out"),
-        ]
-    )
-    assert full.narrow > bare.narrow + 1000
+    assert weigh_message(UserMessage("hi", (image,))).narrow > weigh_message(UserMessage("hi")).narrow + 1000
+    call = ToolCall("c", "run", '{"command": "ls"}')
+    assert weigh_message(AssistantMessage("ok", (call,))).narrow > weigh_message(AssistantMessage("ok")).narrow + 5
+    assert weigh_message(ToolMessage("c", "out" * 100)).narrow > weigh_message(ToolMessage("c", "out")).narrow + 5
 
 
 def test_reasoning_is_not_sent_and_weighs_nothing() -> None:
-    assert weigh_all([AssistantMessage("a", (), "hm " * 999)]) == weigh_all([AssistantMessage("a")])
+    assert weigh_message(AssistantMessage("a", (), "hm " * 999)) == weigh_message(AssistantMessage("a"))
 
 
 def test_emoji_and_odd_signs_have_a_price() -> None:
