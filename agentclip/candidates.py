@@ -11,8 +11,9 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
+
+from msgspec import Struct, field
 
 from agentclip.file_index import FileIndex
 from agentclip.foreign import FOREIGN_OR_TAB
@@ -40,8 +41,7 @@ class Kind(Enum):
     PATH = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One of them."""
 
     text: str
@@ -51,8 +51,7 @@ class Candidate:
     """Something may follow directly: operands of a word, what is in a folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """Candidates for one place."""
 
     kind: Kind
@@ -62,8 +61,7 @@ class Offer:
     """Not empty."""
 
 
-@dataclass(slots=True)
-class Completer:
+class Completer(Struct):
     """Where candidates come from."""
 
     words: Sequence[tuple[str, str, str]]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import difflib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
+
+from msgspec import Struct, field
 
 from agentclip.errors import ErrorCode, one_line
 from agentclip.messages import Image
@@ -31,8 +32,7 @@ def _nobody_asks(path: Path, created: bool) -> None:  # noqa: FBT001  the shape 
     """Where no result is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandIO:
+class CommandIO(Struct, frozen=True):
     """What one call of a command runs on. Streams are binary files on real descriptors."""
 
     stdin: BinaryIO
@@ -53,8 +53,7 @@ class CommandIO:
         return Path(self.cwd) / name
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a command, positional or flag."""
 
     name: str
@@ -79,8 +78,7 @@ class Parameter:
         return self.name.startswith("-")
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(Struct, frozen=True):
     """The one source of a command's three levels of help."""
 
     name: str
@@ -110,8 +108,7 @@ class Command(Protocol):
         """Do the work and return the exit status. `argv[0]` is the name. May raise CommandError or BrokenPipeError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """What a model means by the words it gives a real program. Only the argv changes; the program itself runs on it."""
 
     name: str
@@ -127,8 +124,7 @@ class Dialect:
     """
 
 
-@dataclass(slots=True)
-class CommandTable:
+class CommandTable(Struct):
     """Names to commands, in the order they were added (stable, for prompt caching)."""
 
     commands: dict[str, Command] = field(default_factory=dict)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
+
+from msgspec import Struct, field
 
 _BREAKS_A_LINE = ("Cc", "Cs", "Zl", "Zp")
 """Unicode categories: controls, lone surrogates, line and paragraph separators."""
@@ -183,8 +184,7 @@ class CommandError(AgentclipError):
         return one_line(f"{line}. Use: {self.hint}" if self.hint else line)
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorContext:
+class ErrorContext(Struct, frozen=True):
     """What an error of a command is about, beyond its one line."""
 
     input: str = ""

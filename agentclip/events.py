@@ -19,8 +19,9 @@ TurnFinished says why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from agentclip.messages import AssistantMessage, ToolMessage, Usage, UserMessage
 from agentclip.results import Chain, ChainResult, Presented
@@ -46,8 +47,7 @@ class Severity(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionStarted:
+class SessionStarted(Struct, frozen=True):
     """First event of a log."""
 
     session_id: str
@@ -56,22 +56,19 @@ class SessionStarted:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
+class TurnStarted(Struct, frozen=True):
     """A prompt begins a turn; the message joins the conversation."""
 
     message: UserMessage
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessageFolded:
+class UserMessageFolded(Struct, frozen=True):
     """A message typed while running joins the conversation before the next step."""
 
     message: UserMessage
 
 
-@dataclass(frozen=True, slots=True)
-class Advised:
+class Advised(Struct, frozen=True):
     """A message of ours to the model joins the conversation: its reply was cut, empty, a call written as text, or a loop."""
 
     message: UserMessage
@@ -79,8 +76,7 @@ class Advised:
     """One line for the person."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResultsMasked:
+class ResultsMasked(Struct, frozen=True):
     """Old results of commands are sent shortened from now on; the log keeps them whole."""
 
     up_to_seq: int
@@ -98,8 +94,7 @@ class SnapshotSource(StrEnum):
     """The model gave none that could be used: the words of the one before, and what code recorded."""
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotTaken:
+class SnapshotTaken(Struct, frozen=True):
     """From now on the model reads this instead of what came before; the log keeps all of it."""
 
     number: int
@@ -118,22 +113,19 @@ class SnapshotTaken:
     """What the requests for it used; None when there was none or nobody told."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """More text of the reply being streamed. Not stored."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(Struct, frozen=True):
     """More reasoning of the reply being streamed. Not stored."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantReplied:
+class AssistantReplied(Struct, frozen=True):
     """A reply is complete (or all that came before a cancel); it joins the conversation."""
 
     message: AssistantMessage
@@ -142,8 +134,7 @@ class AssistantReplied:
     """True when the stream was cut or cancelled: only what came is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallAnswered:
+class CallAnswered(Struct, frozen=True):
     """A call got an answer without running anything: broken, cancelled before its start, interrupted."""
 
     message: ToolMessage
@@ -151,8 +142,7 @@ class CallAnswered:
     """One line for the person."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandStarted:
+class CommandStarted(Struct, frozen=True):
     """A run begins. Stored before the first process starts."""
 
     number: int
@@ -166,8 +156,7 @@ class CommandStarted:
     """Absolute path of the spool being filled."""
 
 
-@dataclass(frozen=True, slots=True)
-class StageStarted:
+class StageStarted(Struct, frozen=True):
     """A stage has a process or a thread. Not stored."""
 
     number: int
@@ -177,8 +166,7 @@ class StageStarted:
     """None for a command in process."""
 
 
-@dataclass(frozen=True, slots=True)
-class StageProgress:
+class StageProgress(Struct, frozen=True):
     """What a running stage has moved so far, a few times per second, where the kernel tells. Not stored."""
 
     number: int
@@ -188,8 +176,7 @@ class StageProgress:
     bytes_out: int
 
 
-@dataclass(frozen=True, slots=True)
-class StageFinished:
+class StageFinished(Struct, frozen=True):
     """A stage ended. Not stored (the result has it)."""
 
     number: int
@@ -198,8 +185,7 @@ class StageFinished:
     duration_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class OutputGrew:
+class OutputGrew(Struct, frozen=True):
     """A spool grew; at most a few times per second and stream. Not stored."""
 
     number: int
@@ -209,8 +195,7 @@ class OutputGrew:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class CommandFinished:
+class CommandFinished(Struct, frozen=True):
     """A run ended, and this is what the model reads of it."""
 
     number: int
@@ -219,8 +204,7 @@ class CommandFinished:
     shown: Presented
 
 
-@dataclass(frozen=True, slots=True)
-class RetryWaiting:
+class RetryWaiting(Struct, frozen=True):
     """The provider asked to wait. Not stored."""
 
     seconds: float
@@ -228,16 +212,14 @@ class RetryWaiting:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """One line for the person."""
 
     text: str
     severity: Severity = Severity.INFO
 
 
-@dataclass(frozen=True, slots=True)
-class TurnFinished:
+class TurnFinished(Struct, frozen=True):
     """The prompt is free again."""
 
     reason: TurnEnd
@@ -274,8 +256,7 @@ Event = (
 NOT_STORED: tuple[type, ...] = (TextDelta, ReasoningDelta, StageStarted, StageProgress, StageFinished, OutputGrew, RetryWaiting)
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """A stored event with its place in the log."""
 
     seq: int

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """A picture kept in a file of the session; its bytes are read when a request is built."""
 
     path: str
@@ -21,8 +20,7 @@ class Image:
     """Pixels."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """One call the model asked for."""
 
     id: str
@@ -32,8 +30,7 @@ class ToolCall:
     """As the model wrote them: normally a JSON object, possibly broken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens of one reply."""
 
     input_tokens: int
@@ -43,16 +40,14 @@ class Usage:
     """None when unknown, never 0 for unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True):
     """What the person wrote."""
 
     text: str
     images: tuple[Image, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantMessage:
+class AssistantMessage(Struct, frozen=True):
     """What the model answered. Never empty: has text or calls."""
 
     text: str
@@ -61,8 +56,7 @@ class AssistantMessage:
     """Shown to the person, never sent back."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolMessage:
+class ToolMessage(Struct, frozen=True):
     """The answer to one call."""
 
     tool_call_id: str
@@ -73,8 +67,7 @@ class ToolMessage:
 Message = UserMessage | AssistantMessage | ToolMessage
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool as the provider is told about it."""
 
     name: str
@@ -83,8 +76,7 @@ class ToolSpec:
     """JSON Schema of the arguments, as JSON text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """All that one request needs."""
 
     system: str

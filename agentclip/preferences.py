@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agentclip import config, paths
 from agentclip.errors import ConfigError
@@ -22,8 +23,7 @@ DEFAULT = "default"
 FILE_MODE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Preference:
+class Preference(Struct, frozen=True):
     """One setting."""
 
     key: str
@@ -46,8 +46,7 @@ class Preference:
         return self.source not in {DEFAULT, str(paths.config_file())}
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
+class Preferences(Struct, frozen=True):
     """Of one program."""
 
     environ: Mapping[str, str]

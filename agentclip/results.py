@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from agentclip.errors import ErrorCode
 from agentclip.messages import Image
@@ -32,8 +33,7 @@ class StageKind(StrEnum):
     """No such command or program: 127 with navigation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(Struct, frozen=True):
     """One redirect of a stage, `2>&1`, `>out.txt`."""
 
     fd: int | None
@@ -44,8 +44,7 @@ class Redirect:
     """The word after the operator, quotes removed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """One command of a pipeline, or a whole line that bash takes as it stands."""
 
     text: str
@@ -65,8 +64,7 @@ class Stage:
     """What is started for a program or handed to our command; None for the other kinds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True):
     """Stages joined by `|`."""
 
     join: Join
@@ -74,8 +72,7 @@ class Pipeline:
     stages: tuple[Stage, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """A parsed line."""
 
     source: str
@@ -96,8 +93,7 @@ class Ended(StrEnum):
     """agentclip itself died while the run was alive; written at resume."""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamFile:
+class StreamFile(Struct, frozen=True):
     """A spooled stream: raw bytes, nothing shortened."""
 
     path: str
@@ -106,8 +102,7 @@ class StreamFile:
     """Bytes that belong to the result; the file may grow afterwards by a background job."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandFailure:
+class CommandFailure(Struct, frozen=True):
     """Why one of our commands stopped, for programs: the same as the line on its stderr."""
 
     command: str
@@ -121,8 +116,7 @@ class CommandFailure:
     details: dict[str, str | int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A file that one of our commands made."""
 
     path: str
@@ -131,8 +125,7 @@ class Artifact:
     """False: it was there before, and was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class StageResult:
+class StageResult(Struct, frozen=True):
     """How one stage went."""
 
     index: int
@@ -157,8 +150,7 @@ class StageResult:
     """Set when one of our commands in it stopped with an error and gave the stage its status."""
 
 
-@dataclass(frozen=True, slots=True)
-class BackgroundJob:
+class BackgroundJob(Struct, frozen=True):
     """What still lived when the shell returned."""
 
     number: int
@@ -166,8 +158,7 @@ class BackgroundJob:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChainResult:
+class ChainResult(Struct, frozen=True):
     """Everything a finished run left. Nothing is shortened."""
 
     number: int
@@ -199,8 +190,7 @@ class ChainResult:
     it is, in a file that only the owner reads; variables whose text is no UTF-8 are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Budgets of one presentation."""
 
     lines: int = 200
@@ -224,8 +214,7 @@ class LineFate(StrEnum):
     CUT = "cut"
 
 
-@dataclass(frozen=True, slots=True)
-class LineRange:
+class LineRange(Struct, frozen=True):
     """A run of raw stdout lines with the same fate."""
 
     first: int
@@ -237,8 +226,7 @@ class LineRange:
     """0-based line of the presented text where the first one stands; None when cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class Presented:
+class Presented(Struct, frozen=True):
     """What the model reads of one result."""
 
     text: str

@@ -6,9 +6,11 @@ import contextlib
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentclip import __version__, paths
 from agentclip.agent.loop import Agent
@@ -49,8 +51,7 @@ class Stoppable(Protocol):
         """KILL now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """Both layers without a model."""
 
     executor: Executor
@@ -84,8 +85,7 @@ def lines(settings: Settings, environment: Mapping[str, str], on_end: Callable[[
             on_end(executor.close())
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """A session at work: what the screen and `run` get."""
 
     agent: Agent

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from agentclip.agent.context import check, with_sound_ids
 from agentclip.agent.journal import Journal
@@ -40,8 +41,7 @@ class Interruptible(Protocol):
         """Await."""
 
 
-@dataclass(slots=True)
-class Asking:
+class Asking(Struct):
     """Of one session."""
 
     model: Model

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.agent.options import AgentOptions
 from agentclip.agent.reply import NOTHING, total
@@ -19,8 +20,7 @@ from agentclip.messages import Usage
 _GO_ON = "what was done is kept: say go on, or raise the limit"
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(Struct):
     """What a turn may use, and what it has used."""
 
     options: AgentOptions

@@ -9,7 +9,9 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentclip.events import Advised, AssistantReplied, CallAnswered, CommandFinished, Event, TurnStarted, UserMessageFolded
 from agentclip.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
@@ -38,8 +40,7 @@ def message_of(event: Event) -> Message | None:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A history that is valid."""
 
     messages: tuple[Message, ...]
@@ -56,8 +57,7 @@ def check(messages: Sequence[Message]) -> Checked:
     return _Repair(messages).run()
 
 
-@dataclass(slots=True)
-class _Repair:
+class _Repair(Struct):
     source: Sequence[Message]
     out: list[Message] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)

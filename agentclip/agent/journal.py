@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentclip.agent.loop_guard import LoopGuard
 from agentclip.agent.past import Past

@@ -10,7 +10,8 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.agent.loop_guard import Suspicion
 from agentclip.agent.prompt import prompt_text
@@ -32,8 +33,7 @@ _CHARS = 1200
 _ANSWER = re.compile(r"\{[^{}]*\}")
 
 
-@dataclass(slots=True)
-class Judge:
+class Judge(Struct):
     """Of one session; asked at the beginning of each step."""
 
     main: Model

@@ -11,7 +11,8 @@ import hashlib
 import json
 import re
 from collections import deque
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agentclip.agent.repetition import Repetition
 from agentclip.errors import ErrorCode, one_line
@@ -40,8 +41,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _NEXT = "Say go on, ask in other words, or switch detection off with /loops off"
 
 
-@dataclass(frozen=True, slots=True)
-class Suspicion:
+class Suspicion(Struct, frozen=True):
     """A repetition that was seen."""
 
     evidence: str
@@ -50,8 +50,7 @@ class Suspicion:
     """The keys of the cycle; empty for words."""
 
 
-@dataclass(slots=True)
-class LoopGuard:
+class LoopGuard(Struct):
     """Of one session; a turn begins anew."""
 
     enabled: bool = True

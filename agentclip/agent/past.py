@@ -10,7 +10,9 @@ import logging
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from agentclip.agent.context import message_of
 from agentclip.agent.snapshot.cut import Entry

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib import resources
+
+from msgspec import Struct
 
 from agentclip.agent.tool import TOOL_NAME
 from agentclip.messages import ToolSpec
@@ -24,8 +25,7 @@ _PARAMETERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(Struct, frozen=True):
     """What goes in front of every conversation."""
 
     system: str

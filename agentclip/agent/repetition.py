@@ -7,7 +7,8 @@ list of different items is none, the same item under new numbers is one, and a f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 REPEATS = 10
 MAX_UNIT_CHARS = 2000
@@ -28,8 +29,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _WORD_CHAR = re.compile(r"\w")
 
 
-@dataclass(slots=True)
-class Repetition:
+class Repetition(Struct):
     """Watches one text while it grows."""
 
     _lines: list[str] = field(default_factory=list)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentclip.agent.loop_guard import Suspicion, suspicion_of_unit
 from agentclip.agent.repetition import Repetition, first_of
@@ -30,8 +32,7 @@ _CALL_AS_TEXT_ADVICE = (
 _EMPTY_ADVICE = "[agentclip] Your last message was empty. Call the tool `run`, or answer."
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """Why a reply without calls is no answer."""
 
     advice: str
@@ -49,8 +50,7 @@ def fault_of(reply: AssistantMessage) -> Fault | None:
     return None
 
 
-@dataclass(slots=True)
-class Streamed:
+class Streamed(Struct):
     """What came before the stream ended, was cut or cancelled."""
 
     text: list[str] = field(default_factory=list)

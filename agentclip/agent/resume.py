@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agentclip.agent.context import NOT_RUN
 from agentclip.events import (
@@ -31,8 +32,7 @@ _NOTE = "interrupted: agentclip ended while this ran; it was not started again a
 INTERRUPTED = TurnFinished(TurnEnd.INTERRUPTED, "agentclip ended in the middle of this turn")
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """What is begun and not ended at the end of a log."""
 
     turn: bool = False

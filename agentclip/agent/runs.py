@@ -9,7 +9,8 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.agent.resume import lost_result
 from agentclip.agent.tool import WantedRun
@@ -21,8 +22,7 @@ from agentclip.results import ChainResult, Limits
 from agentclip.shell.execute import Executor, RunHandle, RunRequest
 
 
-@dataclass(slots=True)
-class Runs:
+class Runs(Struct):
     """Does one run at a time and knows which."""
 
     executor: Executor

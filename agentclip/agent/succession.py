@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.model.base import Model
 
 
-@dataclass(slots=True)
-class Succession:
+class Succession(Struct):
     """Of one session."""
 
     _next: Model | None = None

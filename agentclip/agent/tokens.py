@@ -8,7 +8,8 @@ are corrected apart.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.messages import AssistantMessage, Conversation, Message, ToolMessage, UserMessage
 
@@ -41,8 +42,7 @@ _REST: tuple[tuple[re.Pattern[str], float], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """A text's tokens before correction, by the kinds that are corrected apart."""
 
     narrow: float = 0.0

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import NoReturn
+
+from msgspec import Struct
 
 from agentclip.errors import one_line
 from agentclip.messages import ToolCall
@@ -21,8 +22,7 @@ _MAX_QUOTED_CHARS = 200
 _MAX_NAME_CHARS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class WantedRun:
+class WantedRun(Struct, frozen=True):
     """A call, read."""
 
     command: str
@@ -31,8 +31,7 @@ class WantedRun:
     """None when the call names none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why a call is not run."""
 
     text: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum, auto
+
+from msgspec import Struct, field
 
 COMPRESS = "/compress"
 
@@ -18,8 +19,7 @@ class Kind(Enum):
     COMPRESS = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """An entry."""
 
     text: str
@@ -31,8 +31,7 @@ class Waiting:
         return f"!{self.text}" if self.kind is Kind.SHELL else self.text
 
 
-@dataclass(slots=True)
-class Queue:
+class Queue(Struct):
     """The entries; what the person typed keeps its order."""
 
     _entries: deque[Waiting] = field(default_factory=deque)

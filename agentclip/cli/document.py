@@ -5,13 +5,13 @@ Every document of a line has the same keys; `error` is there when one of our com
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import mimetypes
 import os
 from collections.abc import Iterator, Sequence
 
 import filetype
+from msgspec import to_builtins
 
 from agentclip.commands.kinds import HEAD_BYTES, image_type, is_clean_text
 from agentclip.errors import AgentclipError, CommandError, ErrorCode, category_of
@@ -82,8 +82,8 @@ def document(result: ChainResult, shown: Presented, max_bytes: int, warnings: Se
         ],
         "truncated": result.stdout.size > max_bytes or sum(file.size for file in error_files) > max_bytes,
         "spool": result.stdout.path if result.stdout.size else None,
-        "images": [dataclasses.asdict(image) for image in result.images],
-        "jobs": [dataclasses.asdict(job) for job in result.jobs],
+        "images": [to_builtins(image) for image in result.images],
+        "jobs": [to_builtins(job) for job in result.jobs],
     }
 
 
@@ -113,7 +113,7 @@ def _error(failure: CommandFailure) -> dict[str, object]:
 
 
 def _stage(stage: StageResult) -> dict[str, object]:
-    row = dataclasses.asdict(stage)
+    row = to_builtins(stage)
     failure = stage.failure
     return {**row, "kind": str(row["kind"]), "failure": None if failure is None else _error(failure)}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import resource
 import signal
@@ -12,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from msgspec import to_builtins
 
 from agentclip import config, foreign, runtime
 from agentclip.cli.document import document, refusal
@@ -181,5 +181,5 @@ def _planned(stage: Stage) -> dict[str, object]:
         "kind": str(stage.kind),
         "text": stage.text,
         "argv": list(stage.argv or ()),
-        "redirects": [dataclasses.asdict(redirect) for redirect in stage.redirects],
+        "redirects": [to_builtins(redirect) for redirect in stage.redirects],
     }

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip import runtime
 from agentclip.cli.execute import name_survivors
@@ -21,8 +22,7 @@ Seen = tuple[int, int, int, int]
 """Device, inode, size and nanoseconds of the last change of a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """One demand, looked at."""
 
     kind: str

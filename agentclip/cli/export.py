@@ -10,9 +10,10 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from agentclip.events import (
     Advised,
@@ -35,7 +36,7 @@ from agentclip.store.facts import SessionFacts
 
 def as_json(facts: SessionFacts, events: Iterable[Recorded]) -> Iterator[str]:
     """One document: the facts, and every stored event as the log has it. ASCII."""
-    yield f'{{"ok": true, "session": {json.dumps(asdict(facts))}, "events": [\n'
+    yield f'{{"ok": true, "session": {json.dumps(to_builtins(facts))}, "events": [\n'
     for number, recorded in enumerate(events):
         yield f"{',' if number else ' '}{json.dumps(json.loads(encode(recorded)))}\n"
     yield "]}\n"

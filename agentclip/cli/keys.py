@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
+from msgspec import Struct, to_builtins
 
 from agentclip import keystore, paths
 from agentclip.cli.options import inherited_environment, settings_from
@@ -21,8 +21,7 @@ MAX_STDIN = 64 * 1024
 OF_A_SECRET = re.compile(r"[A-Z][A-Z0-9_]*(KEY|TOKEN|SECRET)")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Where a key is, if anywhere."""
 
     variable: str
@@ -45,7 +44,7 @@ def show_list(as_json: bool) -> int:
     """Show which provider has a key, and from where."""
     found = list(_found(inherited_environment()))
     if as_json:
-        say_json({"ok": True, "folder": str(paths.keys_dir()), "keys": [asdict(each) for each in found]})
+        say_json({"ok": True, "folder": str(paths.keys_dir()), "keys": [to_builtins(each) for each in found]})
         return 0
     for each in found:
         say(f"{each.variable:22} {each.provider:14} {one_line(each.problem or each.source) or 'none'}")
@@ -93,7 +92,7 @@ def _found(environ: Mapping[str, str]) -> Iterator[Found]:
         if environ.get(variable, "").strip():
             yield Found(variable, named.get(variable, ""), "environment")
         elif variable in stored:
-            yield Found(variable, named.get(variable, ""), stored[variable], _problem(stored[variable]))
+            yield Found(variable, named.get(variable, ""), str(stored[variable]), _problem(stored[variable]))
         elif variable in always or variable in own:
             yield Found(variable, named.get(variable, ""), "")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
 
 import click
+from msgspec import to_builtins
 
 from agentclip.cli.options import environment_with_keys, model_options, settings_from
 from agentclip.cli.output import say, say_json
@@ -32,7 +32,7 @@ def command(endpoint: str | None, model: str | None, api_base: str | None, provi
         raise ConfigError(f"{chosen.name} is a recording", hint="Name an endpoint: agentclip models openrouter")
     found = asyncio.run(_listed(chosen))
     if as_json:
-        say_json({"ok": True, "endpoint": chosen.settings.where, "models": [asdict(facts) for facts in found]})
+        say_json({"ok": True, "endpoint": chosen.settings.where, "models": [to_builtins(facts) for facts in found]})
         return 0
     for facts in found:
         window = "" if facts.context_window is None else f"{facts.context_window:,} tokens"

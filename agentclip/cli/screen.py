@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agentclip import runtime
 from agentclip.cli.course import Course
@@ -23,8 +24,7 @@ from agentclip.store.session import Session
 from agentclip.ui.options import ScreenOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """What the screen begins with."""
 
     prompt: str | None = None

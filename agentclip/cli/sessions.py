@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
 import click
+from msgspec import to_builtins
 
 from agentclip import paths
 from agentclip.cli import export
@@ -38,7 +38,7 @@ def show_list(as_json: bool, here: bool) -> int:
     """List the sessions of this machine, newest first."""
     found = list_sessions(paths.sessions_dir(), str(Path.cwd()) if here else None)
     if as_json:
-        say_json({"ok": True, "sessions": [asdict(facts) for facts in found]})
+        say_json({"ok": True, "sessions": [to_builtins(facts) for facts in found]})
         return 0
     for facts in found:
         turns = "1 turn" if facts.turns == 1 else f"{facts.turns} turns"
@@ -59,7 +59,7 @@ def show_one(identifier: str, snapshot: bool, as_json: bool) -> int:
     facts = _facts(folder)
     runs = list(_runs(events))
     if as_json:
-        say_json({"ok": True, "session": asdict(facts), "runs": runs})
+        say_json({"ok": True, "session": to_builtins(facts), "runs": runs})
         return 0
     say(f"{facts.id}  {facts.title}")
     say(f"directory {one_line(facts.cwd)}, model {one_line(facts.model)}, agentclip {one_line(facts.version)}")
@@ -108,7 +108,7 @@ def fork(identifier: str, title: str | None, as_json: bool) -> int:
     """Copy a session as it is now, to go on in another way. The original may be open."""
     facts = copies.fork(find(paths.sessions_dir(), identifier), title)
     if as_json:
-        say_json({"ok": True, "session": asdict(facts), "next": f"agentclip --resume {facts.id}"})
+        say_json({"ok": True, "session": to_builtins(facts), "next": f"agentclip --resume {facts.id}"})
     else:
         say(f"{facts.id}  {facts.title}\nGo on with: agentclip --resume {facts.id}")
     return 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct, to_builtins
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """Of one text."""
 
     bytes: int
@@ -32,4 +32,4 @@ def table(rows: Mapping[str, Size]) -> str:
 
 def as_document(rows: Mapping[str, Size]) -> dict[str, object]:
     """For programs."""
-    return {name.replace(" ", "_"): asdict(size) for name, size in rows.items()}
+    return {name.replace(" ", "_"): to_builtins(size) for name, size in rows.items()}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import click
+from msgspec import Struct
 
 from agentclip import paths, runtime
 from agentclip.cli import demo
@@ -26,8 +26,7 @@ from agentclip.store.listing import list_sessions
 SHOWN_SESSIONS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What a person asked for."""
 
     prompt: str | None

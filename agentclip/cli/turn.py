@@ -10,11 +10,11 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 
 import click
+from msgspec import Struct, field, to_builtins
 
 from agentclip import runtime
 from agentclip.cli import expect
@@ -41,8 +41,7 @@ class Output(Enum):
     """One line of JSON per event, then the document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """What is asked for."""
 
     text: str
@@ -64,8 +63,7 @@ def run(settings: Settings, model: Model, task: Task) -> int:
     return outcome.report()
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What a turn came to."""
 
     session_id: str
@@ -182,7 +180,7 @@ async def _turn(settings: Settings, model: Model, task: Task) -> Outcome:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, talk.agent.cancel)
         outcome.end = await talk.agent.turn(task.text)
-        outcome.usage = asdict(talk.agent.usage)
+        outcome.usage = to_builtins(talk.agent.usage)
     if not outcome.is_quiet:
         name_survivors(talk.survivors)
     return outcome

@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.command import Declaration, Parameter
 from agentclip.commands.usage import flag_names, usage_line
@@ -28,8 +29,7 @@ _SHOWN = 64
 """Characters of a wrong word that its error repeats."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(Struct, frozen=True):
     """What was given, by the names of the declaration. Asking for a name that was not declared is a KeyError."""
 
     command: str

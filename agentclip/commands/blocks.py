@@ -7,7 +7,8 @@ opened with more ends with as many, so that text holding seven of them can be ed
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.errors import CommandError, ErrorCode, one_line
 
@@ -17,8 +18,7 @@ _SHOWN = 80
 """Characters of a stray line that its error repeats."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """One old text and what it becomes."""
 
     old: bytes

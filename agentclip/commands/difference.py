@@ -8,7 +8,8 @@ from __future__ import annotations
 import difflib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.commands.replacing import Span, replaced
 
@@ -24,8 +25,7 @@ _COMPARED_LINES = 1000
 _NO_END = b"\\ No newline at end of file\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """A diff as it is printed."""
 
     lines: tuple[bytes, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agentclip.command import CommandIO, Declaration, Parameter
 from agentclip.commands.arguments import Arguments
@@ -17,8 +18,7 @@ from agentclip.errors import CommandError, ErrorCode, one_line
 _LONGEST_WAIT_S = 24 * 3600
 
 
-@dataclass(frozen=True, slots=True)
-class JobFacts:
+class JobFacts(Struct, frozen=True):
     """One job as of now."""
 
     number: int

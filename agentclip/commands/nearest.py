@@ -6,7 +6,8 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _LOOKED_AT = 20_000
 """Lines that are compared one by one when no line is found as it stands."""
@@ -20,8 +21,7 @@ _LIKE = 0.6
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Some lines of the file, beside the lines that were looked for."""
 
     line: int

@@ -12,10 +12,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import msgspec
+from msgspec import Struct
 
 from agentclip.errors import CommandError, ErrorCode
 
@@ -32,8 +32,7 @@ _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH",
 """What the child's interpreter may need. Keys of providers are none of its business."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """A picture ready to be sent."""
 
     data: bytes
@@ -47,8 +46,7 @@ class Picture:
     """What was changed, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerHead:
+class AnswerHead(Struct, frozen=True):
     """What the child writes: this as a line of JSON, then the bytes of the picture."""
 
     mime: str = ""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from agentclip.commands.blocks import Replacement
 from agentclip.commands.nearest import nearest_place
@@ -20,8 +21,7 @@ _NAMED = 10
 """Places that an error names when an old text is there more than once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """One place of the file and what comes there."""
 
     start: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from agentclip.command import CommandIO, Declaration, Parameter
 from agentclip.commands.arguments import Arguments
@@ -61,8 +62,7 @@ class TopicFacts(Protocol):
         """Prompts so far."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRun:
+class TopicRun(Struct, frozen=True):
     """One command line that ran in a conversation."""
 
     number: int
@@ -76,8 +76,7 @@ class TopicRun:
     """The raw output; None when its file is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicMatch:
+class TopicMatch(Struct, frozen=True):
     """One text of a conversation that holds what was searched for."""
 
     topic: str

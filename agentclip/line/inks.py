@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import re
 import tomllib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip import paths
 from agentclip.errors import ConfigError
@@ -30,8 +31,7 @@ AUTO = "auto"
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
-@dataclass(frozen=True, slots=True)
-class Inks:
+class Inks(Struct, frozen=True):
     """Colours by name, and the Pygments style for code."""
 
     colours: dict[str, str]

@@ -6,7 +6,8 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.agent.loop import Agent
 from agentclip.events import AssistantReplied, Event, Recorded, TurnFinished, TurnStarted
@@ -27,8 +28,7 @@ TURNS_SHOWN = 3
 MOST_EVENTS_SHOWN = 400
 
 
-@dataclass(frozen=True, slots=True)
-class LineOptions:
+class LineOptions(Struct, frozen=True):
     """What the command line decides for the line mode."""
 
     plain: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from agentclip.foreign import one_line
 from agentclip.line.text import cells, fitted
@@ -10,8 +10,7 @@ from agentclip.line.text import cells, fitted
 GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What is known."""
 
     model: str

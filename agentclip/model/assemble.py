@@ -10,7 +10,8 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agentclip.messages import AssistantMessage, ToolCall, Usage
 from agentclip.model.base import CallPart, Part, ReasoningPart, TextPart
@@ -25,8 +26,7 @@ class ReplyTooLongError(ValueError):
     """The endpoint does not stop."""
 
 
-@dataclass(slots=True)
-class TextStream:
+class TextStream(Struct):
     """Text in fragments; a surrogate pair may be split between two."""
 
     pieces: list[str] = field(default_factory=list)
@@ -46,8 +46,7 @@ class TextStream:
         return "".join(self.pieces) + clean(self.held)
 
 
-@dataclass(slots=True)
-class CallInProgress:
+class CallInProgress(Struct):
     """A call whose arguments are still growing."""
 
     id: str
@@ -59,8 +58,7 @@ class CallInProgress:
     arguments: TextStream = field(default_factory=TextStream)
 
 
-@dataclass(slots=True)
-class ReplyAssembler:
+class ReplyAssembler(Struct):
     """One reply."""
 
     taken_ids: set[str]

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agentclip.messages import AssistantMessage, Conversation, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
+class TextPart(Struct, frozen=True):
     """More text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningPart:
+class ReasoningPart(Struct, frozen=True):
     """More reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallPart:
+class CallPart(Struct, frozen=True):
     """A tool call began or its arguments grew; for the screen only, the whole call comes in the Reply."""
 
     id: str
@@ -33,8 +31,7 @@ class CallPart:
     """The new fragment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """The last part: the whole message. Tool calls are as the model wrote them, broken ones included."""
 
     message: AssistantMessage
@@ -43,8 +40,7 @@ class Reply:
     """One line each for the person: what was sent or came otherwise than asked (cut by the output limit, pictures left out)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True):
     """What a provider tells of one of its models."""
 
     name: str

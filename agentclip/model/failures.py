@@ -9,9 +9,10 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+
+from msgspec import Struct
 
 from agentclip.errors import ErrorCode, ModelError
 from agentclip.model.protocol import ProviderSettings
@@ -42,8 +43,7 @@ OUT_OF_CREDIT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """An answer that is no reply."""
 
     status: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agentclip.errors import ErrorCode, ModelError
 from agentclip.messages import AssistantMessage, Conversation, Usage

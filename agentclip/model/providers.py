@@ -6,8 +6,9 @@ Pure: no network, nothing is read but the mapping. Imports next to nothing: the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Route(StrEnum):
@@ -23,8 +24,7 @@ OWN_KEY_VARIABLE = "AGENTCLIP_API_KEY"
 """The key for an `--api-base` that is none of the well-known endpoints: their keys are never sent anywhere else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """An endpoint."""
 
     name: str
@@ -109,8 +109,7 @@ KEY_VARIABLES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """What was looked for."""
 
     provider: Provider

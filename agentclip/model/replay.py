@@ -32,10 +32,10 @@ import json
 import re
 import shlex
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agentclip.errors import ConfigError, ErrorCode, ModelError
 from agentclip.messages import AssistantMessage, Conversation, ToolCall, ToolMessage, Usage
@@ -89,8 +89,7 @@ class ScriptedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.title is not None or self.comment is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """A file, read."""
 
     title: str

@@ -10,7 +10,9 @@ import json
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentclip.messages import AssistantMessage, Conversation, Message, ToolCall, ToolMessage, UserMessage
 from agentclip.model.base import CallPart, Endpoint, ModelFacts, Part, ReasoningPart, Reply, TextPart
@@ -35,8 +37,7 @@ FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*$")
 COULD_BE_FENCE = re.compile(r" {0,3}(`{0,2}|~{0,2}|`{3,}.*|~{3,}.*)$")
 
 
-@dataclass(frozen=True, slots=True)
-class TextProtocol:
+class TextProtocol(Struct, frozen=True):
     """An endpoint whose model knows no tools, as one that does."""
 
     endpoint: Endpoint
@@ -87,8 +88,7 @@ def _ended(reader: BlockReader, reply: Reply, conversation: Conversation) -> Ite
     yield replace(reply, message=message)
 
 
-@dataclass(slots=True)
-class BlockReader:
+class BlockReader(Struct):
     """Takes run blocks out of a text that comes in pieces."""
 
     text: list[str] = field(default_factory=list)

@@ -10,7 +10,9 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentclip.messages import AssistantMessage, Conversation, Image, Message, ToolCall, ToolMessage, ToolSpec, UserMessage
 
@@ -25,8 +27,7 @@ ReadImage = Callable[[str, int], bytes]
 """`read(path, limit)` returns at most `limit` bytes of a file. Raises OSError."""
 
 
-@dataclass(frozen=True, slots=True)
-class BodyOptions:
+class BodyOptions(Struct, frozen=True):
     """What a request asks for besides the conversation."""
 
     model: str

@@ -11,8 +11,10 @@ import os
 import threading
 from collections.abc import Coroutine
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from agentclip.errors import ModelError
 from agentclip.keys import MAX_KEY_CHARS
@@ -63,8 +65,7 @@ def make_endpoint(settings: ProviderSettings) -> Endpoint:
     return TextProtocol(endpoint) if settings.text_protocol else endpoint
 
 
-@dataclass(slots=True)
-class Worker:
+class Worker(Struct):
     """Serves requests side by side."""
 
     out: int

@@ -11,10 +11,10 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agentclip.messages import Conversation
 from agentclip.model.protocol import (
@@ -53,8 +53,7 @@ Inbox = asyncio.Queue[FromWorker | None]
 """What the worker says that matters to one request; None when it is dead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How long silence is believed, in seconds."""
 
     start_s: float = 60.0

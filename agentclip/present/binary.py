@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass
 from itertools import pairwise
 
 import filetype
+from msgspec import Struct
 
 from agentclip.present.ansi import clean_line
 from agentclip.present.footer import short_size_text
@@ -30,8 +30,7 @@ _SAVING_FLAG = re.compile(r"--output|--output-document|--remote-name|-[A-Za-z]*[
 _MAX_NAME_CHARS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """What binary data is, by its magic bytes and never by a name."""
 
     extension: str

@@ -11,7 +11,8 @@ import locale
 import re
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.present.ansi import control_share
 from agentclip.present.binary import has_clear_magic
@@ -42,8 +43,7 @@ _NOT_ASCII = bytes(range(0x80, 0x100))
 _ASCII_LETTERS = string.ascii_letters.encode()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """How to read a stream."""
 
     codec: str | None

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentclip.present import encoding
 from agentclip.present.binary import Kind, kind_of
@@ -22,8 +24,7 @@ WINDOW_BYTES = 1 << 18
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """What may be shown of a stream: all of it within `lines` and `bytes`, otherwise its head and its tail."""
 
     lines: int
@@ -36,8 +37,7 @@ class Budget:
     width: Width
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """What is shown of a stream, and what it was taken from."""
 
     head: tuple[Line, ...] = ()

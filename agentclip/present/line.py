@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.present.ansi import clean_line, redraws
 from agentclip.present.encoding import UTF8, Verdict, decode
@@ -21,8 +22,7 @@ _EIGHT_BIT_ESCAPE = re.compile(rb"(?<![\x80-\xff])\x9b[0-?]{0,64}[ -/]{0,8}[@-~]
 _STRING_ENDS = (b"\x07", b"\x1b\\", b"\xc2\x9c")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line as it is shown, without line end."""
 
     text: str
@@ -40,8 +40,7 @@ class Line:
         return len(self.text.encode()) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Width:
+class Width(Struct, frozen=True):
     """How long a shown line may be."""
 
     chars: int

@@ -13,7 +13,8 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 MAX_NAMES = 2000
 MAX_NEAR = 3
@@ -23,8 +24,7 @@ _LIKE = 0.75
 _PERHAPS_LIKE = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What a session can reach."""
 
     commands: tuple[str, ...]

@@ -11,7 +11,8 @@ import re
 import shlex
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.errors import one_line
 from agentclip.present.ansi import clean_line
@@ -61,8 +62,7 @@ def hints(result: ChainResult, kind: Kind | None, machine: Machine) -> tuple[str
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
+class _Failure(Struct, frozen=True):
     """One line that a program said, and where."""
 
     line: str

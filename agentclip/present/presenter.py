@@ -11,7 +11,9 @@ Hints (near names, what to run instead) come in ready: `navigation` finds them, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentclip.present.binary import stdout_notice
 from agentclip.present.excerpt import Budget, Excerpt, count_raw_lines, excerpt
@@ -37,8 +39,7 @@ FLOORS = Limits(lines=1, bytes=1024, line_chars=40, stderr_lines=2, stderr_bytes
 """Nor less than this."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
+class _Body(Struct, frozen=True):
     """stdout's part of the text."""
 
     lines: list[str]

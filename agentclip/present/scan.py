@@ -12,17 +12,17 @@ import io
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct
 
 BLOCK_BYTES = 1 << 18
 LINE_EDGE_BYTES = 1 << 16
 """A longer line is kept as its first and its last bytes; what is between is only counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawLine:
+class RawLine(Struct, frozen=True):
     """One line, its line end left off."""
 
     head: bytes

@@ -5,7 +5,7 @@ In: a finished run, limits, and the machine that hints are about. Out: a Present
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from agentclip.present.excerpt import kind_of_stream
 from agentclip.present.machine import Machine

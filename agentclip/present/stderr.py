@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.errors import one_line
 from agentclip.present.binary import notice
@@ -23,8 +24,7 @@ MAX_BLOCKS = 12
 _MAX_NAME_CHARS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """One stage that wrote to stderr, and what is shown of it."""
 
     stage: StageResult

@@ -17,8 +17,9 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agentclip.shell.process import Descriptors
 
@@ -48,8 +49,7 @@ main()
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What a client asks for."""
 
     argv: tuple[str, ...]

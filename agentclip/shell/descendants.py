@@ -12,14 +12,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 PR_SET_CHILD_SUBREAPER = 36
 LINUX = sys.platform == "linux"
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """One row of the process table."""
 
     pid: int

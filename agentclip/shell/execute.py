@@ -10,8 +10,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentclip.command import CommandTable
 from agentclip.errors import CommandError, ErrorCode
@@ -40,8 +42,7 @@ def ignore(_: Event) -> None:
     """Nobody listens."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequest:
+class RunRequest(Struct, frozen=True):
     """What comes with a line."""
 
     stdin: str | None = None
@@ -53,8 +54,7 @@ class RunRequest:
     """Called from other threads: StageStarted, StageFinished, OutputGrew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where an executor works."""
 
     folder: Path
@@ -70,8 +70,7 @@ class Place:
     """The highest number that a run of this session had, whether its spools are still there or not."""
 
 
-@dataclass(slots=True)
-class RunHandle:
+class RunHandle(Struct):
     """One prepared run. The screen and the agent hold it to cancel."""
 
     number: int

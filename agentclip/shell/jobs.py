@@ -9,7 +9,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agentclip.results import BackgroundJob
 from agentclip.shell.descendants import Family
@@ -21,8 +22,7 @@ LOOK_EVERY_S = 0.02
 WATCH_EVERY_S = 0.5
 
 
-@dataclass(slots=True)
-class Job:
+class Job(Struct):
     """One run's survivors and the spool that goes on taking their output."""
 
     number: int

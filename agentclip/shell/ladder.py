@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from agentclip.results import Ended
 
@@ -45,8 +46,7 @@ STATUS = {Ended.CANCELLED: 130, Ended.TIMEOUT: 124, Ended.OUTPUT_LIMIT: 153, End
 """A run's status when it did not end by itself."""
 
 
-@dataclass(slots=True)
-class Ladder:
+class Ladder(Struct):
     """The rungs that are left of one stop."""
 
     stop: Stop

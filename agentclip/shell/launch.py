@@ -6,7 +6,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentclip.command import unknown_command, unknown_command_line
 from agentclip.events import Event, StageStarted
@@ -20,8 +22,7 @@ from agentclip.shell.stages import CommandEnd, ProcessStage, RunningStage, Threa
 from agentclip.shell.streams import Streams
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlan:
+class RunPlan(Struct, frozen=True):
     """What a run needs to know."""
 
     number: int
@@ -38,8 +39,7 @@ class RunPlan:
     """Shell commands that set resource limits; empty for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunParts:
+class RunParts(Struct, frozen=True):
     """What a run works with."""
 
     plan: RunPlan

@@ -10,7 +10,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentclip.results import Redirect
 from agentclip.shell.bash import bash_argv
@@ -28,8 +30,7 @@ _BOTH = frozenset({"&>", "&>>"})
 _DUPLICATES = frozenset({"<&", ">&"})
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptors:
+class Descriptors(Struct, frozen=True):
     """What a stage gets as 0, 1 and 2."""
 
     stdin: int
@@ -99,8 +100,7 @@ _LIMITED = ("bash", "--norc", "--noprofile", "-c")
 """A bash that sets the limits and becomes the program: our own process could only limit itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """Where a stage runs."""
 
     cwd: str

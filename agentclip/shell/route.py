@@ -10,7 +10,9 @@ import contextlib
 import itertools
 import os
 import stat
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentclip.command import CommandTable
 from agentclip.results import Chain, Join, Pipeline, Stage, StageKind
@@ -29,8 +31,7 @@ _LOOKED_AT = 10_000
 """Entries of a PATH folder that are looked through for a near name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Router:
+class Router(Struct, frozen=True):
     """Looks words up: our table, PATH, bash's builtins."""
 
     table: CommandTable

@@ -11,7 +11,8 @@ import select
 import signal
 import threading
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentclip.events import StageFinished, StageProgress
 from agentclip.results import ChainResult, Ended, Join, Pipeline, StageKind, StageResult, StreamFile

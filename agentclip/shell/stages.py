@@ -10,9 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 from typing_extensions import override
 
 from agentclip.results import CommandFailure, Stage, StageKind, StageResult
@@ -21,8 +21,7 @@ REFUSALS = frozenset({2, 69, 70, 77, 78, 126, 127})
 """Statuses by which our own commands say that they did not do the work: they fail their pipeline."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEnd:
+class CommandEnd(Struct, frozen=True):
     """How one of our commands ended."""
 
     status: int

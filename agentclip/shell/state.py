@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 KEPT_BY_BASH = frozenset({"SHLVL", "_"})
 """Every bash sets these anew, so what a line reports of them is not the session's."""
@@ -63,8 +64,7 @@ def _before_dots(cwd: str, target: str) -> list[str]:
     return found
 
 
-@dataclass(slots=True)
-class ShellState:
+class ShellState(Struct):
     """cwd and exported variables of one session."""
 
     cwd: str

@@ -8,7 +8,8 @@ the very shell process that expands it. Knows nothing about which commands exist
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.results import Join
 
@@ -74,8 +75,7 @@ class UnsplittableError(Exception):
     """The text is no list of simple commands, or splitting it could be observed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """One word as it stands in the source."""
 
     start: int
@@ -84,8 +84,7 @@ class Word:
     """The word with quotes removed; None when bash must expand it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """`NAME=value` in front of a command's words."""
 
     name: str
@@ -93,8 +92,7 @@ class Assignment:
     """With quotes removed; None when bash must expand it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redirection:
+class Redirection(Struct, frozen=True):
     """An operator and the word after it."""
 
     fd: int | None
@@ -102,8 +100,7 @@ class Redirection:
     target: Word
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(Struct, frozen=True):
     """Assignments, words and redirections, at least one of them."""
 
     start: int
@@ -115,8 +112,7 @@ class SimpleCommand:
     """The operator that follows: `|`, `|&` or nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandPipeline:
+class CommandPipeline(Struct, frozen=True):
     """Commands joined by `|` or `|&`."""
 
     join: Join

@@ -11,8 +11,9 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agentclip.errors import ErrorCode, SessionError
 from agentclip.store.facts import SessionFacts, read_facts, write_facts

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentclip.events import CommandStarted, TurnStarted
 from agentclip.store.history import StoredEvents
@@ -15,8 +16,7 @@ FILE_NAME = "meta.json"
 _TITLE_CHARS = 80
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFacts:
+class SessionFacts(Struct, frozen=True):
     """One session, as listed."""
 
     id: str

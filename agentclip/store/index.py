@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import re
 from array import array
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agentclip.errors import SessionError
 from agentclip.store.codec import TYPES, VERSION, UnreadableLineError, decode
@@ -25,8 +26,7 @@ _KINDS: dict[bytes, type] = {name.encode(): kind for name, kind in TYPES.items()
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class LogIndex:
+class LogIndex(Struct):
     """What a file holds, line by line."""
 
     starts: array[int] = field(default_factory=lambda: array("q"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agentclip.errors import ErrorCode, SessionError
 from agentclip.store.facts import SessionFacts, read_facts

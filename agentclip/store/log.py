@@ -11,8 +11,9 @@ import logging
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agentclip.errors import ErrorCode, SessionError
 from agentclip.events import (
@@ -59,8 +60,7 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-@dataclass(frozen=True, slots=True)
-class LogContent:
+class LogContent(Struct, frozen=True):
     """What a file held."""
 
     events: tuple[Recorded, ...]

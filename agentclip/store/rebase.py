@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentclip.events import (
     AssistantReplied,

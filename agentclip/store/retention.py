@@ -15,8 +15,9 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agentclip.paths import make_private
 from agentclip.store.rebase import OUTPUT_NAME
@@ -32,8 +33,7 @@ _RUN_FILE = re.compile(r"(cmd|run)-\d+\.")
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(Struct, frozen=True):
     """How much stays."""
 
     days: int = 30
@@ -42,8 +42,7 @@ class Keep:
     """Of all that commands left; 0 for any size."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(Struct, frozen=True):
     """What goes or stays together."""
 
     folder: str
@@ -56,8 +55,7 @@ class _Unit:
     """When the newest of its files was last written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Swept:
+class Swept(Struct, frozen=True):
     """What a sweep did."""
 
     removed: int = 0

@@ -15,8 +15,9 @@ import logging
 import os
 import secrets
 import time
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agentclip.errors import ErrorCode, SessionError
 from agentclip.events import CommandFinished, CommandStarted, Event, Recorded, SessionStarted, TurnFinished, TurnStarted

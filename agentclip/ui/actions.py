@@ -6,9 +6,9 @@ an action does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
 from textual.binding import Binding, BindingType
 
 
@@ -29,8 +29,7 @@ class Place(StrEnum):
     QUEUE = "In the list of what waits"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """One thing a person can do."""
 
     id: str

@@ -7,8 +7,8 @@ agent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from textual.widget import Widget
 
 from agentclip.results import Limits
@@ -29,8 +29,7 @@ from agentclip.ui.themes import Ink
 from agentclip.ui.transcript import Transcript
 
 
-@dataclass(frozen=True, slots=True)
-class AgentView:
+class AgentView(Struct, frozen=True):
     """What the agent says of itself at one moment."""
 
     title: str

@@ -6,8 +6,9 @@ Enter runs what was typed. Must not know: where candidates come from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agentclip.candidates import Candidate, Kind, Offer
 from agentclip.ui.popup import Popup, PopupRow
@@ -23,8 +24,7 @@ class Offers(Protocol):
         """What may stand at the end of a line; `first`: it is the first line of its text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """A candidate that takes the place of what was begun."""
 
     begun: str

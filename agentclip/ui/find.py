@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
+
+from msgspec import Struct
 
 from agentclip.ui.format import plural
 
@@ -18,8 +19,7 @@ _MARGIN = "[ │▌]*"
 """What may stand before the text of a row that goes on with the row above."""
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True, dict=True):
     """What to look for; never empty."""
 
     text: str
@@ -75,8 +75,7 @@ class Words:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A place to go to."""
 
     row: int
@@ -87,8 +86,7 @@ class Hit:
     """It lies on the other side of the start."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """Nobody can tell yet: ask again later."""
 
 

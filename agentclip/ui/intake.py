@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.ui.background import beginning_of_answer, take_answers
 
@@ -20,15 +21,13 @@ _TORN_MOUSE = re.compile(r"(?<!\x1b)\[<\d{1,4};\d{1,5};\d{1,5}[Mm]")
 _ALT_ENTER = re.compile(r"\x1b[\r\n]")
 
 
-@dataclass(frozen=True, slots=True)
-class Pasted:
+class Pasted(Struct, frozen=True):
     """Text to be put into the prompt as it is."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Background:
+class Background(Struct, frozen=True):
     """What the terminal says of its own background."""
 
     dark: bool

@@ -13,12 +13,12 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from string import punctuation
 from typing import Protocol, runtime_checkable
 
+from msgspec import Struct, field
 from textual.binding import Binding, BindingsMap
 from textual.keys import Keys, key_to_character
 
@@ -58,8 +58,7 @@ _EXAMPLES = "f10, ctrl+n, alt+enter, shift+pageup, a letter"
 _BY_ID = {action.id: action for action in ACTIONS}
 
 
-@dataclass(frozen=True, slots=True)
-class KeyMap:
+class KeyMap(Struct, frozen=True):
     """Which keys do what, for one person."""
 
     changed: Mapping[str, str] = field(default_factory=dict)
@@ -182,8 +181,7 @@ def _wrong(where: str, what: str, hint: str) -> str:
     return one_line(str(ConfigError(f"{where}: {what}", hint=hint)))
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """Of one file."""
 
     path: Path

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 WIDE = 120
 MIDDLE = 90
@@ -38,8 +39,7 @@ class PaneName(StrEnum):
 LABELS = {PaneName.CHAT: "Chat", PaneName.RAW: "Layer 1", PaneName.MODEL: "Layer 2"}
 
 
-@dataclass(frozen=True, slots=True)
-class Arrangement:
+class Arrangement(Struct, frozen=True):
     """Which widgets are displayed."""
 
     panes: frozenset[PaneName] = frozenset()

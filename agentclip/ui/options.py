@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agentclip.preferences import Preferences
 from agentclip.results import Limits
@@ -12,8 +13,7 @@ from agentclip.ui.setup_api import Setup
 from agentclip.ui.shelves import ModelShelf, SessionShelf
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenOptions:
+class ScreenOptions(Struct, frozen=True):
     """What the command line decides for the screen."""
 
     theme: str = "dark"

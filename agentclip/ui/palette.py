@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.agent.words import WORDS
 from agentclip.ui.actions import ACTIONS, Place
@@ -16,8 +17,7 @@ EVERYWHERE = (Place.ANYWHERE, Place.PANE, Place.CHAT, Place.RAW, Place.MODEL)
 """Places whose actions can be asked for from the palette; in the prompt and in lists keys are part of typing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One thing the palette offers."""
 
     id: str

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
+from msgspec import Struct
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingsMap, BindingType
@@ -38,8 +38,7 @@ DESCRIBE_AFTER_S = 0.08
 """The cursor must rest that long on a row before it is described."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look(Generic[T]):
+class Look(Struct, Generic[T], frozen=True):
     """What a picker says and does beside its rows."""
 
     title: str

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -26,8 +26,7 @@ _DETAIL_SHARE = 0.4
 """Of the width: a detail may have that much when the title needs the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row(Generic[T]):
+class Row(Struct, Generic[T], frozen=True):
     """One thing to choose. All texts may be foreign: they are shown, never obeyed."""
 
     title: str

@@ -6,9 +6,9 @@ It never has the focus: the prompt keeps the keys. Must not know: what the rows 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
@@ -25,8 +25,7 @@ WIDEST = 100
 LEAST_WIDTH = 30
 
 
-@dataclass(frozen=True, slots=True)
-class PopupRow:
+class PopupRow(Struct, frozen=True):
     """One line. Texts may be foreign."""
 
     text: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agentclip.events import CommandFinished, CommandStarted, OutputGrew, StageFinished, StageProgress, StageStarted
 from agentclip.results import Ended, Join, Presented
@@ -16,8 +17,7 @@ TAIL_BYTES = 4096
 _JOINS = {Join.ALWAYS: ";", Join.SUCCESS: "&&", Join.FAILURE: "||"}
 
 
-@dataclass(slots=True)
-class StageView:
+class StageView(Struct):
     """One stage of the plan."""
 
     text: str
@@ -32,8 +32,7 @@ class StageView:
     bytes_out: int | None = None
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """One run, alive or finished."""
 
     number: int

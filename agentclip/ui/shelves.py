@@ -6,12 +6,12 @@ Everything that is not async reads disks: call it on a thread.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class SavedSession:
+
+class SavedSession(Struct, frozen=True):
     """One saved session, as listed."""
 
     id: str
@@ -46,8 +46,7 @@ class SessionShelf(Protocol):
         """Remove it for good."""
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedModel:
+class OfferedModel(Struct, frozen=True):
     """A model that can be had."""
 
     name: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 BLOCK = 16 * 1024
 READ = 1024 * 1024
@@ -17,8 +18,7 @@ CLIP = 8 * 1024
 """Bytes of a line that are ever read for the screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawLine:
+class RawLine(Struct, frozen=True):
     """One line of a spool, without its line end."""
 
     data: bytes

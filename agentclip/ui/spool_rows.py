@@ -7,14 +7,14 @@ times per second; inside one such step stdout comes first. Must not know: widget
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agentclip.ui.spool_index import RawLine, SpoolIndex
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(Struct, frozen=True):
     """Sizes at one moment."""
 
     stdout: int
@@ -22,8 +22,7 @@ class Growth:
     """(stage, bytes) of every stage that has written to stderr."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row of the pane."""
 
     stage: int | None
@@ -33,15 +32,13 @@ class Row:
     raw: RawLine
 
 
-@dataclass(slots=True)
-class _Piece:
+class _Piece(Struct):
     stage: int | None
     first: int
     count: int
 
 
-@dataclass(slots=True)
-class SpoolRows:
+class SpoolRows(Struct):
     """All streams of one run as one list of rows. Grows only."""
 
     stdout: SpoolIndex

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from msgspec import Struct
 from pygments.style import StyleMeta
 from pygments.styles import STYLES, get_style_by_name
 from pygments.token import _TokenType
@@ -43,8 +44,7 @@ MIN_CONTRAST = 4.5
 """WCAG 2 level AA for text."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenTheme:
+class ScreenTheme(Struct, frozen=True):
     """One checked theme file."""
 
     name: str
@@ -154,8 +154,7 @@ def load_theme(path: Path) -> ScreenTheme:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Themes:
+class Themes(Struct, frozen=True):
     """All themes there are."""
 
     by_name: dict[str, ScreenTheme]

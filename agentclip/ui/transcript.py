@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
@@ -36,8 +36,7 @@ _FIRST_KEY = 1 << 30
 """Of the item that was the first at the beginning: there is room before it."""
 
 
-@dataclass(slots=True)
-class _Made:
+class _Made(Struct):
     revision: int
     rows: list[Row]
 

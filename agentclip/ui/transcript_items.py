@@ -6,9 +6,9 @@ that it changed; who draws keeps what it drew. Must not know: widgets, scrolling
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -27,8 +27,7 @@ BOLD = Style(bold=True)
 _SIGNS = {Severity.INFO: ("· ", "notice"), Severity.WARNING: ("! ", "not-sent"), Severity.ERROR: ("✗ ", "exit-fail")}
 
 
-@dataclass(slots=True, eq=False)
-class Item:
+class Item(Struct, eq=False):
     """One entry of the transcript."""
 
     lead: bool = False
@@ -75,8 +74,7 @@ def _estimate(text: str, width: int) -> int:
     return 1 + text.count("\n") + len(text) // max(1, width)
 
 
-@dataclass(slots=True, eq=False)
-class WrittenItem(Item):
+class WrittenItem(Item, eq=False):
     """Text that somebody wrote."""
 
     text: str = ""
@@ -87,8 +85,7 @@ class WrittenItem(Item):
         return self.text
 
 
-@dataclass(slots=True, eq=False)
-class UserItem(WrittenItem):
+class UserItem(WrittenItem, eq=False):
     """What the person wrote."""
 
     NAME: ClassVar[str] = "your message"
@@ -107,8 +104,7 @@ class UserItem(WrittenItem):
         return _estimate(self.text, width - 2) + self.lead
 
 
-@dataclass(slots=True, eq=False)
-class AssistantItem(WrittenItem):
+class AssistantItem(WrittenItem, eq=False):
     """What the model wrote, growing or complete."""
 
     NAME: ClassVar[str] = "the answer"
@@ -154,8 +150,7 @@ class AssistantItem(WrittenItem):
         return lines[-1] if self.live else f"{lines[0]}  ({plural(len(lines), 'line')} of reasoning)"
 
 
-@dataclass(slots=True, eq=False)
-class NoticeItem(WrittenItem):
+class NoticeItem(WrittenItem, eq=False):
     """One line for the person."""
 
     NAME: ClassVar[str] = "the notice"
@@ -180,8 +175,7 @@ class NoticeItem(WrittenItem):
         return _estimate(self.text, width - 2) + self.lead
 
 
-@dataclass(slots=True, eq=False)
-class TextItem(WrittenItem):
+class TextItem(WrittenItem, eq=False):
     """Text of the program itself, such as the first screen and the help."""
 
     def body(self, width: int, ink: Ink) -> list[Row]:
@@ -193,8 +187,7 @@ class TextItem(WrittenItem):
         return _estimate(self.text, width) + self.lead
 
 
-@dataclass(slots=True, eq=False)
-class RunItem(Item):
+class RunItem(Item, eq=False):
     """A run: one row, with its last lines while it is alive, with what the model reads when expanded."""
 
     NAME: ClassVar[str] = "the command"
@@ -205,7 +198,7 @@ class RunItem(Item):
 
     def leads_after(self, before: Item | None) -> bool:
         """Runs stand close together."""
-        return super(RunItem, self).leads_after(before) and not isinstance(before, RunItem)
+        return super().leads_after(before) and not isinstance(before, RunItem)
 
     @property
     def source(self) -> str:

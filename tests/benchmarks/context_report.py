@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from agentclip import runtime
 from agentclip.cli.size import size_of
@@ -39,8 +41,8 @@ def report() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         rows = [_row(name, output, Path(folder)) for name, output in outputs()]
     return {
-        "tool_description": asdict(size_of(runtime.tool_description().encode())),
-        "outputs": [asdict(row) for row in rows],
+        "tool_description": to_builtins(size_of(runtime.tool_description().encode())),
+        "outputs": [to_builtins(row) for row in rows],
         "raw_tokens": sum(row.raw_tokens for row in rows),
         "shown_tokens": sum(row.shown_tokens for row in rows),
     }

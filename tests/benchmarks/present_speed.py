@@ -10,8 +10,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agentclip.present.excerpt import count_raw_lines
 from agentclip.present.presenter import present

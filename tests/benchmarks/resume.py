@@ -23,8 +23,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agentclip.agent.snapshot.document import PARTS, ROOT
 from agentclip.events import (

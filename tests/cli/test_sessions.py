@@ -6,11 +6,11 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agentclip.events import CommandFinished, Notice, TurnStarted
 from agentclip.messages import AssistantMessage, UserMessage

@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agentclip.errors import ErrorCode, ModelError
 from agentclip.messages import Conversation, Image, ToolSpec, UserMessage

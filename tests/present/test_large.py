@@ -6,10 +6,10 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agentclip.present.presenter import present
 from agentclip.results import Limits, StreamFile
@@ -20,7 +20,7 @@ LOG = b"a line of a log, of the usual length and then some\n"
 MEASURE = """
 import resource, sys, time
 from pathlib import Path
-from dataclasses import replace
+from msgspec.structs import replace
 from agentclip.present.presenter import present
 from agentclip.results import Limits, StreamFile
 from tests.present.runs import Ran, Run

@@ -8,12 +8,12 @@ import sqlite3
 import stat
 import subprocess
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agentclip.present.binary import Kind
 from agentclip.present.formats import READERS, reading

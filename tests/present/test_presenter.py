@@ -3,13 +3,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agentclip.messages import Image
 from agentclip.present.navigation import MAX_HINTS

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agentclip.errors import SessionError
 from agentclip.events import TurnStarted

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.agent.journal import Journal
 from agentclip.agent.past import Past, introduced
@@ -46,8 +47,7 @@ MIN_KEPT_SHARE = 0.1
 _NOTHING = "the conversation is short: there is nothing to compress"
 
 
-@dataclass(slots=True)
-class Compaction:
+class Compaction(Struct):
     """One session's. The loop asks between steps."""
 
     model: Model

@@ -6,7 +6,8 @@ A unit is a message of the person, or an assistant's message with all its answer
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agentclip.agent.snapshot.masking import Source
 from agentclip.agent.tokens import Weight
@@ -16,8 +17,7 @@ KEPT_SHARE = 0.3
 """Of the messages' tokens, the newest: they stay word for word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A message of the conversation."""
 
     seq: int

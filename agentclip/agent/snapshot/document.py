@@ -6,8 +6,9 @@ The text is data: no entity, no document type, no tag but ours is ever interpret
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from xml.parsers import expat
+
+from msgspec import Struct
 
 ROOT = "state_snapshot"
 PARTS = ("overall_goal", "key_knowledge", "file_system_state", "recent_actions", "current_plan")
@@ -31,8 +32,7 @@ class UnusableSnapshotError(Exception):
     """The text is no snapshot; the message says why, for the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """What a model wrote, one text per part; plain text, nothing escaped."""
 
     overall_goal: str

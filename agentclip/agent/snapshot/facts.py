@@ -10,8 +10,9 @@ import re
 import stat
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from agentclip.agent.tokens import weigh
 from agentclip.errors import one_line
@@ -60,8 +61,7 @@ _MAX_WORDS = 40
 _REDIRECT = re.compile(r"(?:^|[^0-9<>&])&?>{1,2}\|?\s*([\w./~+@%-]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """A file that commands touched."""
 
     path: str
@@ -70,8 +70,7 @@ class File:
     """The run that did it last."""
 
 
-@dataclass(slots=True)
-class FactBook:
+class FactBook(Struct):
     """Grows by events; bounded whatever they hold."""
 
     events: Sequence[Recorded]

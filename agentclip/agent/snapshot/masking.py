@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentclip.messages import Message, ToolMessage
 
@@ -12,8 +13,7 @@ _WORTH_CHARS = HEAD_CHARS + TAIL_CHARS + 400
 """A shorter text stays: the mark itself has a price."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where the whole of a result is."""
 
     number: int | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentclip.agent.snapshot.facts import FactBook, fitted
 
@@ -11,8 +12,7 @@ _QUOTES, _NOTED, _FILES = 0.4, 0.6, 0.75
 """Shares of the room that is still left, one after the other; the commands get the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What is known besides the events."""
 
     session_id: str
