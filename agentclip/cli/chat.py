@@ -35,7 +35,10 @@ def command(
     by_line = by_line or needs_lines()
     new = resume is None and not go_on
     course = Course(settings, environment_with_keys())
-    if not by_line and is_screen() and new and (settings.model or settings.api_base or usual_model(course.environ)):
+    on_screen = is_screen() and not by_line
+    if on_screen:
+        gc.disable()  # it would walk ten times through modules that stay, 20 ms of them; the screen turns it on
+    if on_screen and new and (settings.model or settings.api_base or usual_model(course.environ)):
         from agentclip.cli.begin import begin  # noqa: PLC0415  registered deferred import
 
         status = asyncio.run(begin(course, prompt))

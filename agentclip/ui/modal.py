@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TypeVar
+from pathlib import Path
+from typing import ClassVar, TypeVar
 
 from textual.await_complete import AwaitComplete
 from textual.screen import ModalScreen
@@ -15,6 +16,9 @@ LOOK_S = 0.1
 
 class Modal(ModalScreen[T]):
     """Closes once, and itself: keys that came twice close nothing below, and what lies above is closed first."""
+
+    DEFAULT_CSS: ClassVar[str] = Path(__file__).with_name("modal.tcss").read_text("utf-8")
+    SCOPED_CSS: ClassVar[bool] = False
 
     @override
     def dismiss(self, result: T | None = None) -> AwaitComplete:

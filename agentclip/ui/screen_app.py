@@ -78,6 +78,9 @@ class ScreenApp(App[int], inherit_bindings=False):
             self.register_theme(theme.textual())
         chosen = self.themes.pick(options.theme, dark=self.terminal_dark)
         self.theme = chosen.name
+        self._variables = self.get_css_variables()
+        """Of the style sheet as it was read last."""
+        self.stylesheet.set_variables(self._variables)
         self.colours: Readable | NoColour = NoColour(chosen) if os.environ.get("NO_COLOR") else Readable()
         self.state = SessionState()
         self.board = Board(self.state, Ink(chosen), options.limits, agent.unqueue)
@@ -105,6 +108,13 @@ class ScreenApp(App[int], inherit_bindings=False):
         """Textual's, our own for colours, then the last guard against acting characters."""
         usual = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
         return [*usual, self.colours, self._guard]
+
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  the signature is Textual's
+        """Only for other colours: before the first picture Textual asks for all to be read twice."""
+        variables = self.get_css_variables()
+        if variables != self._variables:
+            self._variables = variables
+            super().refresh_css(animate)
 
     def compose(self) -> ComposeResult:
         """Everything there ever is; what fits is displayed."""
@@ -152,9 +162,9 @@ class ScreenApp(App[int], inherit_bindings=False):
     def _settled(self) -> None:
         self.draw_now()
         if not self.is_headless:
-            # What is alive now stays: the collector never walks through it again.
-            gc.collect()
+            # What is alive now stays: the collector never walks through it again. It was off until here.
             gc.freeze()
+            gc.enable()
         # An agent that is still to be built would hold up the first picture.
         self.run_worker(self.agent.serve(), name="agent", exit_on_error=True)
         if self.earlier.left:

