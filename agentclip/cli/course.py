@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from agentclip.config import Settings
 from agentclip.preferences import Preferences
 from agentclip.ui.options import ScreenOptions
-from agentclip.ui.setup_api import Setup
-from agentclip.ui.shelves import ModelShelf, SessionShelf
 
-if TYPE_CHECKING:  # its imports are what the first picture does not wait for
+if TYPE_CHECKING:  # what the first picture does not wait for
     from agentclip.runtime import Conversation
+    from agentclip.ui.setup_api import Setup
+    from agentclip.ui.shelves import ModelShelf, SessionShelf
 
 DEMO = "demo:"
 """In place of a session's id: the recorded one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import os
 import sys
@@ -30,6 +29,8 @@ def say(text: str) -> None:
 
 def say_json(document: object) -> None:
     """Print one JSON document. ASCII: a lone surrogate in a file name stays valid JSON."""
+    import json  # noqa: PLC0415  registered deferred import
+
     say(json.dumps(document))
 
 

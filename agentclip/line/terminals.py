@@ -5,11 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-try:
-    import curses
-except ImportError:  # a Python that was built without it
-    curses = None  # type: ignore[assignment]
-
 _CAPABLE = (
     "xterm", "screen", "tmux", "rxvt", "linux", "vt1", "vt2", "vt3", "vt4", "vt5", "alacritty", "foot", "kitty", "wezterm",
     "ghostty", "konsole", "gnome", "iterm", "st-", "eterm", "contour", "rio", "putty", "mintty", "cygwin", "ansi",
@@ -26,7 +21,9 @@ def is_plain(environ: Mapping[str, str]) -> bool:
 
 
 def _moves_its_cursor(name: str) -> bool:
-    if curses is None:
+    try:
+        import curses  # noqa: PLC0415  registered deferred import
+    except ImportError:  # a Python that was built without it
         return False
     with open(os.devnull, "wb") as nowhere:
         try:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentclip.ui.actions import OVER_LISTS, Place
-from agentclip.ui.help_screen import HelpScreen
 from agentclip.ui.layout import PaneName
-from agentclip.ui.palette import Entry, entries, recent_first
-from agentclip.ui.picker import Look, Picker
 from agentclip.ui.prompt import Prompt
 from agentclip.ui.screen_app import ScreenApp
+
+if TYPE_CHECKING:
+    from agentclip.ui.palette import Entry
 
 _PANES = {Place.CHAT: PaneName.CHAT, Place.RAW: PaneName.RAW, Place.MODEL: PaneName.MODEL}
 
@@ -27,6 +29,9 @@ class ChoiceActions(ScreenApp):
 
     def action_help(self) -> None:
         """F1: what works where the focus is comes first."""
+        from agentclip.ui.help_screen import HelpScreen  # noqa: PLC0415  registered deferred import
+        from agentclip.ui.picker import Picker  # noqa: PLC0415  registered deferred import
+
         if len(self.screen_stack) == 1:
             self.push_screen(HelpScreen(self.keymap, self._places()))
         elif isinstance(self.screen, HelpScreen):
@@ -45,6 +50,9 @@ class ChoiceActions(ScreenApp):
 
     def action_palette(self) -> None:
         """Ctrl+P."""
+        from agentclip.ui.palette import entries, recent_first  # noqa: PLC0415  registered deferred import
+        from agentclip.ui.picker import Look, Picker  # noqa: PLC0415  registered deferred import
+
         rows = recent_first(entries(self.keymap), self.recent)
         self.push_screen(Picker(rows, Look("What to do")), self._from_palette)
 

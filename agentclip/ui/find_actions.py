@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-from textual import events, on
+from textual import events
 from textual.actions import SkipAction
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Input
 from textual.worker import Worker, get_current_worker
 
 from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.find import Finding, Search, Words
+from agentclip.ui.find_bar import BOX
 from agentclip.ui.layout import LABELS, PaneName
 from agentclip.ui.options import ScreenOptions
 from agentclip.ui.pane import Pane
 from agentclip.ui.screen_app import ScreenApp
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
 
 LOOK_S = 0.1
 """How often one looks whether a thread has found something."""
@@ -95,13 +99,15 @@ class FindActions(ScreenApp):
         self.lay_out_now()
         return True
 
-    @on(Input.Changed, "#find-words")
-    def _typed(self, message: Input.Changed) -> None:
-        if self.board.find.opened:
+    def on_input_changed(self, message: Input.Changed) -> None:
+        """Other words."""
+        if message.input.id == BOX and self.board.find.opened:
             self._look_for(message.value)
 
-    @on(Input.Submitted, "#find-words")
-    def _entered(self, message: Input.Submitted) -> None:
+    def on_input_submitted(self, message: Input.Submitted) -> None:
+        """Enter in the box."""
+        if message.input.id != BOX:
+            return
         self._look_for(message.value)
         if self._finding is None:
             self.close_open()

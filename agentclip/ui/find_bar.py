@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.widgets import Input
 
 from agentclip.ui.bars import TextLine
 from agentclip.ui.themes import Ink
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
+
+BOX = "find-words"
 
 
 class FindBar(Horizontal):
@@ -15,15 +22,22 @@ class FindBar(Horizontal):
 
     def __init__(self, ink: Ink) -> None:
         super().__init__(id="find")
-        self.box = Input(id="find-words", compact=True, max_length=200)
-        self.box.cursor_blink = False
         self.said = TextLine(ink, "find-said")
         self.opened = False
         """Wanted, if there is room."""
 
+    @cached_property
+    def box(self) -> Input:
+        """Where the words are typed: there from the first search on."""
+        from textual.widgets import Input  # noqa: PLC0415  registered deferred import
+
+        box = Input(id=BOX, compact=True, max_length=200)
+        box.cursor_blink = False
+        self.mount(box, before=0)
+        return box
+
     def compose(self) -> ComposeResult:
-        """Box and words, side by side."""
-        yield self.box
+        """What is said."""
         yield self.said
 
     def name_pane(self, label: str) -> None:

@@ -1,4 +1,4 @@
-"""What is asked on the way to a first model: where, with which key, which one. Screens only; `setup_actions.py` has the order.
+"""What is asked on the way to a first model: where, with which key, which one. Screens only; `model_search.py` has the order.
 
 A key is typed or pasted unseen: nothing that is drawn, copied or told holds a character of it.
 """

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from agentclip.preferences import Preferences
 from agentclip.results import Limits
-from agentclip.ui.setup_api import Setup
-from agentclip.ui.shelves import ModelShelf, SessionShelf
+
+if TYPE_CHECKING:  # what the first picture does not wait for
+    from agentclip.preferences import Preferences
+    from agentclip.ui.setup_api import Setup
+    from agentclip.ui.shelves import ModelShelf, SessionShelf
 
 
 class ScreenOptions(Struct, frozen=True):

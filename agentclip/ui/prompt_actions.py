@@ -20,7 +20,6 @@ from agentclip.ui.keymap import said_keys
 from agentclip.ui.outside import draft, edited, editing, editor_words
 from agentclip.ui.popup import Popup
 from agentclip.ui.prompt import Prompt
-from agentclip.ui.queue_screen import QueueScreen
 from agentclip.ui.screen_app import ScreenApp
 
 OFFERED = (*((each.word, each.operands, each.title) for each in ACTIONS if each.word), *AGENT_WORDS)
@@ -109,6 +108,8 @@ class PromptActions(ScreenApp):
 
     def action_queue(self) -> None:
         """F4."""
+        from agentclip.ui.queue_screen import QueueScreen  # noqa: PLC0415  registered deferred import
+
         self.push_screen(QueueScreen(self.agent), self._taken_back)
 
     def _taken_back(self, chosen: tuple[int, str] | None) -> None:

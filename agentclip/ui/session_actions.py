@@ -8,10 +8,7 @@ import contextlib
 from agentclip import history
 from agentclip.errors import AgentclipError
 from agentclip.events import Severity
-from agentclip.ui.model_picker import ModelPicker
-from agentclip.ui.picker import Confirm
 from agentclip.ui.screen_app import ScreenApp
-from agentclip.ui.session_picker import SessionPicker
 
 NO_OTHERS = "there are no other sessions here"
 
@@ -26,6 +23,8 @@ class SessionActions(ScreenApp):
 
     def action_sessions(self) -> None:
         """F5."""
+        from agentclip.ui.session_picker import SessionPicker  # noqa: PLC0415  registered deferred import
+
         make_shelf = self.options.sessions
         if make_shelf is None:
             self.say(NO_OTHERS)
@@ -60,6 +59,8 @@ class SessionActions(ScreenApp):
             self._leave_for(found)
 
     def _leave_for(self, identifier: str | None) -> None:
+        from agentclip.ui.picker import Confirm  # noqa: PLC0415  registered deferred import
+
         go_to = self.options.go_to
         if go_to is None:
             self.say(NO_OTHERS)
@@ -85,6 +86,8 @@ class SessionActions(ScreenApp):
 
     def action_model(self, name: str = "") -> None:
         """F7, or a name that was typed."""
+        from agentclip.ui.model_picker import ModelPicker  # noqa: PLC0415  registered deferred import
+
         make_shelf = self.options.models
         if make_shelf is None:
             self.say("there are no other models here")

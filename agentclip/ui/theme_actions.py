@@ -6,16 +6,18 @@ In: a name, a changed file, what the terminal tells. Out: another look. Must not
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from agentclip import paths
 from agentclip.errors import ConfigError
 from agentclip.events import Severity
-from agentclip.preferences import Preferences
 from agentclip.ui.filters import NoColour
-from agentclip.ui.picker import Look, Picker, Row
 from agentclip.ui.screen_app import ScreenApp
 from agentclip.ui.terminal import BackgroundTold
 from agentclip.ui.themes import AUTO, Ink, ScreenTheme, Themes, state_of_files
+
+if TYPE_CHECKING:
+    from agentclip.preferences import Preferences
 
 SETTING = "screen.theme"
 WATCHER = "theme files"
@@ -41,12 +43,16 @@ class ThemeActions(ScreenApp):
         elif name:
             self.state.say(f"no theme {name}; themes: {', '.join(self._names())}", Severity.WARNING)
         else:
-            self._look_at_files()
-            self._watch_files(choosing=True)
-            rows = [
-                Row(each, each, self._detail(each), current=each == self.theme_wanted, words="theme") for each in self._names()
-            ]
-            self.push_screen(Picker(rows, Look("Themes", on_highlight=self._try)), self._chosen)
+            self._choose()
+
+    def _choose(self) -> None:
+        from agentclip.ui.picker import Look, Picker, Row  # noqa: PLC0415  registered deferred import
+
+        self._look_at_files()
+        self._watch_files(choosing=True)
+        names = self._names()
+        rows = [Row(each, each, self._detail(each), current=each == self.theme_wanted, words="theme") for each in names]
+        self.push_screen(Picker(rows, Look("Themes", on_highlight=self._try)), self._chosen)
 
     def wear(self, theme: ScreenTheme) -> None:
         """Look like it from now on."""

@@ -59,7 +59,7 @@ def fold(found: Sequence[Segment], width: int) -> list[Row]:
 
 @functools.cache
 def _pieces() -> re.Pattern[str]:
-    """Chinese and Japanese break between any two characters; all others at blanks. Compiled when there is text to wrap: 3 ms."""
+    """Chinese and Japanese break between any two characters; all others at blanks. 3 ms, when there is text to wrap."""
     return re.compile(f"\\s+|[{_WIDE}][{_JOINED}]*|[^\\s{_WIDE}]+")
 
 
