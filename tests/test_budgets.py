@@ -17,6 +17,7 @@ DEFERRED_IMPORTS = {
     "model/worker.py": {"agentclip.model.litellm_route"},  # 5 s, for the providers that need it
     "keys.py": {"tomllib"},  # only when the configuration names a key's variable: this file is loaded twice
     "cli/__init__.py": {"agentclip.cli.document", "agentclip.cli.output"},  # only a refusal needs words for it
+    "cli/output.py": {"json"},  # 1 ms, for who asks for a document
     "preferences.py": {"tomlkit", "tomlkit.exceptions"},  # 40 ms, when a setting is changed
     "cli/chat.py": {"agentclip.cli.begin", "agentclip.cli.talk"},  # a new session paints before anything else is loaded
     "cli/run.py": {"agentclip.cli"},  # the whole program, while the provider's process starts
@@ -25,6 +26,14 @@ DEFERRED_IMPORTS = {
     "cli/course.py": {"agentclip.cli.setup", "agentclip.cli.shelves"},
     "cli/lines.py": {"agentclip.line.session"},  # prompt_toolkit costs 0.1 s: only the line mode pays
     "cli/screen.py": {"agentclip.ui.app"},  # textual costs 0.3 s: only the screen pays
+    "line/terminals.py": {"curses"},  # for terminals that nobody knows
+    # what lies over the screen or beside its panes: 15 ms, when the first of it opens
+    "ui/choice_actions.py": {"agentclip.ui.help_screen", "agentclip.ui.palette", "agentclip.ui.picker"},
+    "ui/find_bar.py": {"textual.widgets"},
+    "ui/prompt_actions.py": {"agentclip.ui.queue_screen"},
+    "ui/session_actions.py": {"agentclip.ui.model_picker", "agentclip.ui.picker", "agentclip.ui.session_picker"},
+    "ui/setup_actions.py": {"agentclip.ui.model_search", "agentclip.ui.settings_screen"},
+    "ui/theme_actions.py": {"agentclip.ui.picker"},
     "ui/half_blocks.py": {"PIL"},  # 40 ms, for the first picture that a run attaches
     "ui/markdown.py": {"markdown_it", "markdown_it.tree", "pygments.lexers", "pygments.util"},  # 25 ms before the first picture
     "present/encoding.py": {"chardet"},  # 40 ms of tables, for the rare output that nobody declared

@@ -16,13 +16,18 @@ from agentclip.cli.output import log_to_file
 from agentclip.cli.terminals import exit_status, forget_the_size
 from agentclip.errors import AgentclipError
 from agentclip.model.providers import usual_model
+from agentclip.model.unconfigured import UnconfiguredModel, first_screen
 from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.app import ChatApp
 from agentclip.ui.late_agent import LateAgent
 
 
-async def begin(course: Course, prompt: str | None) -> int:
+def begin(course: Course, prompt: str | None) -> int:
     """Run the screen until the person quits; print how to come back. Raises AgentclipError: there can be no session."""
+    return asyncio.run(_begin(course, prompt))
+
+
+async def _begin(course: Course, prompt: str | None) -> int:
     log_to_file()
     forget_the_size()
     settings, environ = course.settings, course.environ
@@ -45,8 +50,9 @@ async def begin(course: Course, prompt: str | None) -> int:
             refused.append(error)
             app.end(error.code.exit_status)
 
-        agent = LateAgent(settings.model or usual_model(environ) or "", build, failed)
-        app = ChatApp(agent, course.options())
+        name = settings.model or ("default" if settings.api_base else usual_model(environ))
+        agent = LateAgent(name or UnconfiguredModel.name, build, failed)
+        app = ChatApp(agent, course.options(first_screen=() if name else first_screen(environ)))
         if prompt:
             agent.submit(prompt)
         status = await app.run_async()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
+import os
 
 import click
 
 from agentclip.cli.course import Course
 from agentclip.cli.options import environment_with_keys, model_options, settings_from
 from agentclip.cli.terminals import is_screen, needs_lines
-from agentclip.model.providers import usual_model
+from agentclip.ui.first_picture import first_picture
 
 
 @click.command()
@@ -33,15 +33,15 @@ def command(
     """Full-screen chat; a PROMPT is sent at once."""
     settings = settings_from(model=model, api_base=api_base, provider=provider, theme=theme)
     by_line = by_line or needs_lines()
-    new = resume is None and not go_on
     course = Course(settings, environment_with_keys())
     on_screen = is_screen() and not by_line
     if on_screen:
         gc.disable()  # it would walk ten times through modules that stay, 20 ms of them; the screen turns it on
-    if on_screen and new and (settings.model or settings.api_base or usual_model(course.environ)):
-        from agentclip.cli.begin import begin  # noqa: PLC0415  registered deferred import
+    if on_screen and resume is None and not go_on:
+        with first_picture(settings.theme, os.environ):
+            from agentclip.cli.begin import begin  # noqa: PLC0415  registered deferred import
 
-        status = asyncio.run(begin(course, prompt))
+            status = begin(course, prompt)
         if not course.ahead:
             return status
         prompt, resume = None, course.ahead.pop()

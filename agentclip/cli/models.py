@@ -11,8 +11,9 @@ from agentclip.cli.options import environment_with_keys, model_options, settings
 from agentclip.cli.output import say, say_json
 from agentclip.errors import ConfigError, ErrorCode
 from agentclip.model.base import ModelFacts
-from agentclip.model.choose import choose_model, first_screen
+from agentclip.model.choose import choose_model
 from agentclip.model.remote import WorkerModel
+from agentclip.model.unconfigured import first_screen
 
 
 @click.command()

@@ -11,7 +11,8 @@ import click
 from agentclip.cli.options import environment_with_keys, model_options, settings_from
 from agentclip.cli.output import log_to_file
 from agentclip.errors import ConfigError, ErrorCode
-from agentclip.model.choose import choose_model, first_screen
+from agentclip.model.choose import choose_model
+from agentclip.model.unconfigured import first_screen
 
 STDIN_WAIT_S = 0.5
 """How long a pipe on stdin may take to have its first byte; `sleep 1000 | agentclip run TASK` must not wait for ever."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -21,6 +22,7 @@ from agentclip.model.choose import choose_light_model, choose_model
 from agentclip.model.unconfigured import UnconfiguredModel
 from agentclip.runtime import Conversation
 from agentclip.store.session import Session
+from agentclip.ui.first_picture import first_picture
 from agentclip.ui.options import ScreenOptions
 
 
@@ -41,6 +43,11 @@ async def show(settings: Settings, model: Model, session: Session, opening: Open
     """Run the screen until the person quits; print how to come back."""
     log_to_file()
     forget_the_size()
+    with first_picture(settings.theme, os.environ):
+        return await _show(settings, model, session, opening)
+
+
+async def _show(settings: Settings, model: Model, session: Session, opening: Opening) -> int:
     # The screen is imported here: nothing else pays for it.
     from agentclip.ui.app import ChatApp  # noqa: PLC0415  registered deferred import
 

@@ -18,8 +18,8 @@ from agentclip.cli.screen import Opening, show
 from agentclip.cli.sessions import chosen, settle
 from agentclip.cli.terminals import is_screen
 from agentclip.errors import SessionError
-from agentclip.model.choose import choose_model, first_screen
-from agentclip.model.unconfigured import UnconfiguredModel
+from agentclip.model.choose import choose_model
+from agentclip.model.unconfigured import UnconfiguredModel, first_screen
 from agentclip.store.facts import SessionFacts
 from agentclip.store.listing import list_sessions
 

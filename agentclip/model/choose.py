@@ -15,7 +15,7 @@ from agentclip.errors import ConfigError
 from agentclip.model.base import Model
 from agentclip.model.catalog import ModelChoice, make_model
 from agentclip.model.protocol import Prices
-from agentclip.model.providers import Route, find_providers, usual_model
+from agentclip.model.providers import Route, usual_model
 from agentclip.model.remote import WorkerModel
 
 
@@ -59,20 +59,6 @@ def _made(settings: Settings, name: str, environ: Mapping[str, str]) -> Model:
         prices=_prices(settings.prices),
     )
     return make_model(choice, environ, paths.state_dir() / "model.log")
-
-
-def first_screen(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What to say when no model is configured: what was looked for, and what can be done all the same."""
-    keys = [looked.provider.key_variable for looked in find_providers(environ) if not looked.provider.is_local]
-    servers = [looked.provider for looked in find_providers(environ) if looked.provider.is_local]
-    return (
-        "No model is configured.",
-        f"Looked for a key in: {', '.join(keys)} (none is set), and for `model.name` in {paths.config_file()}.",
-        "A local server works without a key: " + ", ".join(f"{each.name} --api-base {each.api_base}" for each in servers),
-        "Store a key without showing it:  agentclip keys set PROVIDER",
-        "What works now: lines that begin with ! run through both layers, for example  !ls -la | head 5",
-        "See a recorded session whose commands really run:  agentclip demo",
-    )
 
 
 def _prices(entries: Sequence[str]) -> Prices | None:

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import re
 
-from textual.color import Color
-
-from agentclip.ui.themes import luminance
-
 QUESTION = "\x1b]11;?\x07"
 _HEX = "[0-9a-fA-F]"
 _ANSWER = re.compile(rf"\x1b?\]11;rgba?:({_HEX}{{1,4}})/({_HEX}{{1,4}})/({_HEX}{{1,4}})(?:/{_HEX}{{1,4}})?(?:\x07|\x1b\\)")
@@ -37,7 +33,7 @@ def take_answers(text: str) -> tuple[str, bool | None]:
     told = None
     for found in _ANSWER.finditer(text):
         red, green, blue = (int(part, 16) * 255 // (16 ** len(part) - 1) for part in found.groups())
-        told = luminance(Color(red, green, blue)) < DARK_BELOW
+        told = luminance(red, green, blue) < DARK_BELOW
     return _TORN.sub("", text), told
 
 
@@ -50,3 +46,13 @@ def beginning_of_answer(text: str, *, expected: bool, escape_gone: bool = False)
     else:
         least = 1 if expected and escape_gone else _SURE_WITHOUT_ESCAPE
     return length if length >= least else 0
+
+
+def luminance(red: int, green: int, blue: int) -> float:
+    """WCAG's relative luminance of a colour of bytes, 0 for black to 1 for white."""
+
+    def channel(value: int) -> float:
+        share = value / 255
+        return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
+
+    return 0.2126 * channel(red) + 0.7152 * channel(green) + 0.0722 * channel(blue)

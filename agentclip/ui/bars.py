@@ -18,6 +18,7 @@ from textual.widget import Widget
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.foreign import fit, one_line
 from agentclip.ui.format import duration, plural, size
+from agentclip.ui.layout import NAME, NO_RUN
 from agentclip.ui.runs import Run, StageView
 from agentclip.ui.themes import Ink
 from agentclip.ui.wrap import Row
@@ -77,7 +78,7 @@ class StatusLine(Bar):
         """Another state. The right side is never cut; the title is cut first."""
         width = self.size.width
         right = f" {status.state}  {one_line(status.sandbox)} "
-        name = " agentclip"
+        name = NAME
         spent = f"  {status.spent}" if status.spent else ""
         room = max(0, width - cell_len(name) - cell_len(right) - cell_len(spent))
         model = fit("  " + one_line(status.model), max(0, room // 2))
@@ -145,7 +146,7 @@ class RunHead(Bar):
     def tell(self, run: Run | None, now_s: float, *, pinned: bool) -> None:
         """Another run or another moment of it."""
         if run is None:
-            self.show([[Segment(" no run yet", self.ink["muted"])], []])
+            self.show([[Segment(NO_RUN, self.ink["muted"])], []])
             return
         words, color = run.outcome()
         spent = run.finished.result.duration_s if run.finished else max(0.0, now_s - run.started_s)

@@ -1,4 +1,4 @@
-"""What is in view at which size. Pure: sizes and choices in, an arrangement out."""
+"""What is in view at which size, and what always stands there. Pure: sizes and choices in, an arrangement out."""
 
 from __future__ import annotations
 
@@ -37,6 +37,10 @@ class PaneName(StrEnum):
 
 
 LABELS = {PaneName.CHAT: "Chat", PaneName.RAW: "Layer 1", PaneName.MODEL: "Layer 2"}
+TITLES = {PaneName.CHAT: "Chat", PaneName.RAW: "Layer 1  raw stream", PaneName.MODEL: "Layer 2  what the model reads"}
+NAME = " agentclip"
+NO_RUN = " no run yet"
+PLACEHOLDER = "type here…"
 
 
 class Arrangement(Struct, frozen=True):

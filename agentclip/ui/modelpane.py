@@ -18,6 +18,7 @@ from agentclip.ui.find_rows import RowSearch
 from agentclip.ui.foreign import one_line, segments
 from agentclip.ui.format import size
 from agentclip.ui.half_blocks import picture_rows
+from agentclip.ui.layout import TITLES, PaneName
 from agentclip.ui.pane import Pane
 from agentclip.ui.runs import Run
 from agentclip.ui.themes import Ink
@@ -166,7 +167,7 @@ class ModelPane(Pane):
     def _title(self) -> None:
         shown = self.run.shown if self.run else None
         used = f"   {size(len(shown.text.encode('utf-8', 'replace')))} of {size(self._limits.bytes)}" if shown else ""
-        self.border_title = f"Layer 2  what the model reads{used}"
+        self.border_title = f"{TITLES[PaneName.MODEL]}{used}"
 
 
 def _hits(rows: list[Row], lines: list[int], words: Words) -> tuple[dict[int, list[tuple[int, int]]], set[int]]:

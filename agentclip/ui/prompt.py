@@ -23,6 +23,7 @@ from agentclip.ui.foreign import visible
 from agentclip.ui.format import plural
 from agentclip.ui.history_search import HistorySearch
 from agentclip.ui.keymap import KeyMap, said_keys
+from agentclip.ui.layout import PLACEHOLDER
 from agentclip.ui.popup import Popup
 
 FOLD_LINES = 15
@@ -31,7 +32,6 @@ FOLD_CHARACTERS = 4000
 TORN_PASTE_S = 1.0
 LONGEST_COMPLETED = 2000
 """Characters of a line that is looked at for completion."""
-PLACEHOLDER = "type here…"
 QUIT = next(action for action in ACTIONS if action.id == "app.quit")
 
 

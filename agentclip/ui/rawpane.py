@@ -16,6 +16,7 @@ from agentclip.ui.actions import Place, bindings
 from agentclip.ui.find import Search, Words
 from agentclip.ui.find_rows import RowSearch, SpoolSearch
 from agentclip.ui.foreign import decode, terminal_segments
+from agentclip.ui.layout import TITLES, PaneName
 from agentclip.ui.pane import Pane
 from agentclip.ui.raw_folding import Folding
 from agentclip.ui.runs import Run
@@ -49,7 +50,7 @@ class RawPane(Pane):
 
     def __init__(self, ink: Ink) -> None:
         super().__init__(ink, "raw")
-        self.border_title = "Layer 1  raw stream"
+        self.border_title = TITLES[PaneName.RAW]
         self.run: Run | None = None
         self.left = 0
         """Columns scrolled to the side."""
@@ -150,7 +151,7 @@ class RawPane(Pane):
         """Fold long lines, or cut them; whether they are folded now."""
         self.wrapped = not self.wrapped
         self.left = 0
-        self.border_title = "Layer 1  raw stream" + "  wrapped" * self.wrapped
+        self.border_title = TITLES[PaneName.RAW] + "  wrapped" * self.wrapped
         self.rows_changed()
         return self.wrapped
 

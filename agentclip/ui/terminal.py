@@ -29,6 +29,7 @@ from textual.message import Message
 
 from agentclip.descriptor import DescriptorFile
 from agentclip.ui.background import QUESTION
+from agentclip.ui.first_picture import ALTERNATE, held
 from agentclip.ui.intake import Background, Intake, Pasted, Piece
 
 READ = 64 * 1024
@@ -70,6 +71,7 @@ class TerminalDriver(LinuxDriver):
         weakref.finalize(self, os.close, self._terminal)
         self._file = cast("Any", DescriptorFile(self._terminal))
         self._aside: IO[bytes] | None = None
+        self._opened = False
 
     def start_application_mode(self) -> None:
         """Take the terminal, set descriptor 2 aside. After a stop that nobody could catch, take it again."""
@@ -77,12 +79,22 @@ class TerminalDriver(LinuxDriver):
         if again:
             self.disable_input()
             self.close()
+        else:
+            mode = held.take_over()
+            self._opened = mode is not None
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual annotates no result here
-        if again:  # what the terminal was before is not the mode we left it in
+        if mode is not None:  # what the terminal was before is not the mode we left it in
             self.attrs_before = mode
         if self._aside is None:
             self._aside = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the screen
             os.dup2(self._aside.fileno(), 2)
+
+    def write(self, data: str) -> None:
+        """Send it. Where the first picture stands, the alternate screen is taken: taking it again would clear it."""
+        if self._opened and data == ALTERNATE:
+            self._opened = False
+        else:
+            super().write(data)
 
     def _sigcont_application(self, *_: object) -> None:
         # A signal may come between any two steps, also while the terminal is being taken: the loop does one after the other.
@@ -191,10 +203,11 @@ class EndingSignals:
         self._old_wakeup = -1
         self._write_end = -1
         self._thread: threading.Thread | None = None
-        self._attributes: list[Any] | None = None
+        self._attributes = held.mode
         """The terminal's own mode, taken before the screen changes it."""
-        with contextlib.suppress(termios.error):
-            self._attributes = termios.tcgetattr(0)
+        if self._attributes is None:
+            with contextlib.suppress(termios.error):
+                self._attributes = termios.tcgetattr(0)
 
     def install(self) -> None:
         """From the main thread."""

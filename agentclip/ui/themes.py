@@ -23,6 +23,7 @@ from textual.theme import Theme
 
 from agentclip import paths
 from agentclip.errors import ConfigError
+from agentclip.ui.background import DARK_BELOW, luminance
 
 PALETTE = ("primary", "secondary", "accent", "warning", "error", "success", "foreground", "background", "surface", "panel")
 BACKGROUNDS = ("raw-bg", "model-bg", "selected-bg")
@@ -85,7 +86,7 @@ class Ink:
 
     def __init__(self, theme: ScreenTheme) -> None:
         self.theme = theme
-        grounds = sorted(map(theme.color, GROUNDS), key=luminance)
+        grounds = sorted(map(theme.color, GROUNDS), key=lambda color: luminance(*color.rgb))
         self._hardest = grounds[-1] if theme.dark else grounds[0]
         """What can be read on this ground can be read on all."""
         self._styles: dict[str, Style] = {}
@@ -110,28 +111,18 @@ def _token_style(style: StyleMeta, token: _TokenType, background: Color) -> Styl
 
 def contrast(one: Color, other: Color) -> float:
     """The WCAG 2 contrast ratio, 1 to 21."""
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    light, dark = sorted((luminance(*one.rgb), luminance(*other.rgb)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def readable(text: Color, background: Color) -> Color:
     """The colour itself, or moved towards black or white just far enough to be read."""
-    goal = Color(255, 255, 255) if luminance(background) < 0.18 else Color(0, 0, 0)
+    goal = Color(255, 255, 255) if luminance(*background.rgb) < DARK_BELOW else Color(0, 0, 0)
     for step in range(21):
         candidate = text.blend(goal, step / 20, 1)
         if contrast(candidate, background) >= MIN_CONTRAST:
             return candidate
     return goal
-
-
-def luminance(color: Color) -> float:
-    """WCAG's relative luminance, 0 for black to 1 for white."""
-
-    def channel(value: int) -> float:
-        share = value / 255
-        return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
-
-    return 0.2126 * channel(color.r) + 0.7152 * channel(color.g) + 0.0722 * channel(color.b)
 
 
 def load_theme(path: Path) -> ScreenTheme:

@@ -22,6 +22,7 @@ from agentclip.ui.find import Search, Words
 from agentclip.ui.find_chat import ChatSearch
 from agentclip.ui.foreign import visible
 from agentclip.ui.heights import Heights
+from agentclip.ui.layout import TITLES, PaneName
 from agentclip.ui.pane import Pane
 from agentclip.ui.session_state import SessionState
 from agentclip.ui.themes import Ink
@@ -56,7 +57,7 @@ class Transcript(Pane):
 
     def __init__(self, state: SessionState, ink: Ink) -> None:
         super().__init__(ink, "chat")
-        self.border_title = "Chat"
+        self.border_title = TITLES[PaneName.CHAT]
         self.chosen: int | None = None
         """Number of the run that both panes are pinned to."""
         self._state = state

@@ -3,7 +3,8 @@
 The real program on a pseudo-terminal of 140x40; what it sends is searched for what a person waits for, without an emulator that
 would cost more than the program. First paint stands beside a minimal Textual app of the same run; loads stand beside bash.
 
-    first_paint     start to the prompt, median; the ratio to the minimal app
+    first_paint     start to the prompt on the terminal, median; the ratio to the minimal app
+    first_key       start to the echo of a letter that was typed at once; the ratio to a minimal app with a box
     key_ms          from a key to its echo, quiet and while `yes` floods
     lines           1 M lines through `!seq`: seconds to the exit status, memory of the program
     resume          10,000 messages: start to the prompt, beside an empty session; a resize in it
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,14 @@ from textual.widgets import Static
 class Minimal(App):
     def compose(self):
         yield Static("type here")
+Minimal().run()
+"""
+BOX = """
+from textual.app import App
+from textual.widgets import TextArea
+class Minimal(App):
+    def compose(self):
+        yield TextArea(placeholder="type here")
 Minimal().run()
 """
 PATIENCE_S = 120
@@ -136,8 +145,19 @@ def _turns(messages: int) -> Iterator[TurnStarted | AssistantReplied | TurnFinis
         yield TurnFinished(TurnEnd.ANSWERED)
 
 
-def first_paint(home: Path, runs: int) -> dict[str, Any]:
-    pairs = [(paint_s(home), paint_s(home, code=MINIMAL)) for _ in range(runs)]
+def first_key_s(home: Path, code: str | None = None) -> float:
+    """From the start to the echo of what was typed before anything was there."""
+    session = start(home, code=code)
+    try:
+        os.write(session.master, LETTERS[0].encode())
+        session.sent = b""  # the terminal itself echoes it, as long as nobody has taken it
+        return session.until(f"{LETTERS[0]}", 2)
+    finally:
+        session.close()
+
+
+def beside_minimal(measure: Callable[..., float], home: Path, runs: int, code: str) -> dict[str, Any]:
+    pairs = [(measure(home), measure(home, code=code)) for _ in range(runs)]
     ours, minimal = (statistics.median(side) for side in zip(*pairs, strict=True))
     return {"ours_ms": round(ours * 1000), "minimal_ms": round(minimal * 1000), "ratio": round(ours / minimal, 2)}
 
@@ -229,7 +249,8 @@ def main() -> None:
         paint_s(home), paint_s(home, code=MINIMAL)
         found = {
             "load": os.getloadavg()[0],
-            "first_paint": first_paint(home, max(3, 10 // part)),
+            "first_paint": beside_minimal(paint_s, home, max(3, 10 // part), MINIMAL),
+            "first_key": beside_minimal(first_key_s, home, max(3, 10 // part), BOX),
             "key_ms": keys(home, 100 // part),
             "lines": many_lines(home, 1_000_000 // part),
             "resume": resumed(home, 10_000 // part, 3),

@@ -35,7 +35,7 @@ def chat(
     recording.write_text("".join(json.dumps(reply) + "\n" for reply in replies or [{"text": "nothing"}]), encoding="utf-8")
     with on_terminal("-m", "agentclip", "--model", f"replay:{recording}", size=size, environment=environment) as session:
         if size[1] >= 8:
-            session.wait_for("type here")
+            session.wait_for("idle")
         yield session
 
 
