@@ -34,6 +34,7 @@ DEFERRED_IMPORTS = {
     "ui/session_actions.py": {"agentclip.ui.model_picker", "agentclip.ui.picker", "agentclip.ui.session_picker"},
     "ui/setup_actions.py": {"agentclip.ui.model_search", "agentclip.ui.settings_screen"},
     "ui/theme_actions.py": {"agentclip.ui.picker"},
+    "ui/first_picture.py": {"rich.color"},  # 5 ms, which the line mode does not need
     "ui/half_blocks.py": {"PIL"},  # 40 ms, for the first picture that a run attaches
     "ui/markdown.py": {"markdown_it", "markdown_it.tree", "pygments.lexers", "pygments.util"},  # 25 ms before the first picture
     "present/encoding.py": {"chardet"},  # 40 ms of tables, for the rare output that nobody declared

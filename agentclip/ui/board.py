@@ -28,6 +28,8 @@ from agentclip.ui.session_state import Phase, SessionState
 from agentclip.ui.themes import Ink
 from agentclip.ui.transcript import Transcript
 
+FRAMED = "-framed"
+
 
 class AgentView(Struct, frozen=True):
     """What the agent says of itself at one moment."""
@@ -76,6 +78,8 @@ class Board:
         self.queue = TextLine(ink, "queue")
         self.hints = TextLine(ink, "hints")
         self.small = TextLine(ink, "small")
+        for widget in (self.chat, self.raw, self.model, self.prompt):
+            widget.add_class(FRAMED)  # as most terminals have room for: before the style sheet is looked at, it costs nothing
         self.arrangement = Arrangement()
         self.split = Split.BOTH
         self.tab = PaneName.CHAT
@@ -126,14 +130,14 @@ class Board:
         found = self.arrangement = arrange(size, self.split, self.tab, self.maximised)
         for name, pane in self.panes.items():
             pane.display = name in found.panes
-            pane.set_class(not found.low, "-framed")
+            pane.set_class(not found.low, FRAMED)
         right.display = found.right
         self.head.display = found.right
         self.tabs.display = bool(found.tabs)
         self.small.display = found.too_small
         self.find.display = self.find.opened and not found.too_small
         self.prompt.display = self.status.display = self.cancel.display = not found.too_small
-        self.prompt.set_class(not found.low, "-framed")
+        self.prompt.set_class(not found.low, FRAMED)
         self.hints.display = not found.low and not found.too_small
 
     def show(self, name: PaneName) -> None:

@@ -22,6 +22,20 @@ _NO_TEXT = re.compile(r"[\s\u2500-\u259f]*")
 """Blanks, frames and blocks."""
 
 
+class InOne(LineFilter):
+    """Several one after the other, as one: between two of them Textual makes every line of the screen anew."""
+
+    def __init__(self, *filters: LineFilter) -> None:
+        super().__init__()
+        self._filters = filters
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """What the last one makes of what the ones before made."""
+        for each in self._filters:
+            segments = each.apply(segments, background)
+        return segments
+
+
 class Readable(LineFilter):
     """Programs choose colours for a terminal they do not know: what could not be read is moved just far enough."""
 

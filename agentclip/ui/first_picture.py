@@ -15,13 +15,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from types import FrameType
-from typing import Any
-
-from rich.color import Color, ColorSystem
+from typing import TYPE_CHECKING, Any
 
 from agentclip import paths
 from agentclip.ui.background import dark_by_environment
 from agentclip.ui.layout import NAME, NO_RUN, PLACEHOLDER, TITLES, Arrangement, PaneName, Split, arrange
+
+if TYPE_CHECKING:
+    from rich.color import ColorSystem
 
 KEYBOARD, TERMINAL = 0, 2
 """The descriptors that the screen reads and draws on."""
@@ -101,6 +102,8 @@ def palette(theme: str, environ: Mapping[str, str]) -> dict[str, str] | None:
 
 def color_system(environ: Mapping[str, str]) -> ColorSystem:
     """How many colours the terminal has, by the rule of Rich, which the screen follows."""
+    from rich.color import ColorSystem  # noqa: PLC0415  registered deferred import
+
     if environ.get("COLORTERM", "").strip().lower() in {"truecolor", "24bit"}:
         return ColorSystem.TRUECOLOR
     colors = environ.get("TERM", "").strip().lower().rpartition("-")[2]
@@ -124,6 +127,8 @@ class _Drawing:
     """Rows of cells."""
 
     def __init__(self, size: tuple[int, int], colours: Mapping[str, str], system: ColorSystem) -> None:
+        from rich.color import Color  # noqa: PLC0415  registered deferred import
+
         self._width, self._height = size
         names = (
             "foreground",

@@ -30,7 +30,7 @@ from agentclip.ui.background import dark_by_environment
 from agentclip.ui.bars import Bar, CancelButton
 from agentclip.ui.board import AgentView, Board
 from agentclip.ui.earlier import Earlier
-from agentclip.ui.filters import NoColour, Readable
+from agentclip.ui.filters import InOne, NoColour, Readable
 from agentclip.ui.foreign import ForeignFilter
 from agentclip.ui.format import plural
 from agentclip.ui.keymap import KeyMap
@@ -107,7 +107,7 @@ class ScreenApp(App[int], inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's, our own for colours, then the last guard against acting characters."""
         usual = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
-        return [*usual, self.colours, self._guard]
+        return [*usual, InOne(self.colours, self._guard)]
 
     def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  the signature is Textual's
         """Only for other colours: before the first picture Textual asks for all to be read twice."""
