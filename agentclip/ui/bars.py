@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from msgspec import Struct
@@ -27,35 +28,41 @@ BOLD = Style(bold=True)
 
 
 class Bar(Widget):
-    """Rows of segments; `show` draws them without asking anybody for room."""
+    """Rows of segments, made for the width there is; `show` draws them without asking anybody for room."""
 
     def __init__(self, ink: Ink, bar_id: str) -> None:
         super().__init__(id=bar_id)
         self.ink = ink
+        self._make: Callable[[int], list[Row]] = _nothing
         self._rows: list[Row] = []
+        self._width = -1
+        """For which the rows were made."""
 
-    class Resized(Message):
-        """Another width: what is shown was made for the old one."""
-
-    def on_resize(self) -> None:
-        """Ask for what fits now."""
-        self.post_message(self.Resized())
-
-    def show(self, rows: list[Row]) -> None:
-        """Other rows; nothing happens when they are the same."""
+    def show(self, make: Callable[[int], list[Row]]) -> None:
+        """Other rows, made for a width in cells; nothing happens when they are the same."""
+        self._make = make
+        rows, self._width = make(self.size.width), self.size.width
         if rows != self._rows:
             self._rows = rows
             self.refresh()
 
     def restyle(self, ink: Ink) -> None:
-        """Another theme; what is shown is made anew by its owner."""
+        """Another theme."""
         self.ink = ink
-        self._rows = []
+        self._width = -1
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
+        width = self.size.width
+        if width != self._width:
+            self._rows, self._width = self._make(width), width
         row = self._rows[y] if y < len(self._rows) else []
-        return Strip(row).crop_extend(0, self.size.width, None).apply_style(self.rich_style)
+        return Strip(row).crop_extend(0, width, None).apply_style(self.rich_style)
+
+
+def _nothing(_width: int) -> list[Row]:
+    return []
 
 
 class Status(Struct, frozen=True):
@@ -76,7 +83,9 @@ class StatusLine(Bar):
 
     def tell(self, status: Status) -> None:
         """Another state. The right side is never cut; the title is cut first."""
-        width = self.size.width
+        self.show(partial(self._said, status))
+
+    def _said(self, status: Status, width: int) -> list[Row]:
         right = f" {status.state}  {one_line(status.sandbox)} "
         name = NAME
         spent = f"  {status.spent}" if status.spent else ""
@@ -85,19 +94,17 @@ class StatusLine(Bar):
         title = fit("  " + one_line(status.title), max(0, room - cell_len(model))) if status.title else ""
         gap = " " * max(0, room - cell_len(title) - cell_len(model))
         state = self.ink["running" if status.busy else "muted"] + BOLD
-        self.show(
+        return [
             [
-                [
-                    Segment(name, self.ink["heading"] + BOLD),
-                    Segment(title, self.ink["assistant"]),
-                    Segment(model, self.ink["muted"]),
-                    Segment(spent, self.ink["assistant"]),
-                    Segment(gap),
-                    Segment(f" {status.state} ", state),
-                    Segment(f" {one_line(status.sandbox)} ", self.ink["not-sent"]),
-                ]
+                Segment(name, self.ink["heading"] + BOLD),
+                Segment(title, self.ink["assistant"]),
+                Segment(model, self.ink["muted"]),
+                Segment(spent, self.ink["assistant"]),
+                Segment(gap),
+                Segment(f" {status.state} ", state),
+                Segment(f" {one_line(status.sandbox)} ", self.ink["not-sent"]),
             ]
-        )
+        ]
 
 
 class CancelButton(Bar, can_focus=True):
@@ -119,11 +126,10 @@ class CancelButton(Bar, can_focus=True):
             text, color = self._button("Stopping"), "stopping"
         else:
             text, color = self._button("Cancel"), "running" if busy else "muted"
-        width = self.size.width
-        style = self.ink[color] + (BOLD if busy or stopping else Style())
+        look = BOLD if busy or stopping else Style()
         if self.has_focus:
-            style += Style(reverse=True)
-        self.show([[Segment(" " * max(0, width - cell_len(text))), Segment(text, style)]])
+            look += Style(reverse=True)
+        self.show(lambda width: [[Segment(" " * max(0, width - cell_len(text))), Segment(text, self.ink[color] + look)]])
 
     def _button(self, word: str) -> str:
         """Always as wide, whatever the key is called."""
@@ -145,16 +151,18 @@ class RunHead(Bar):
 
     def tell(self, run: Run | None, now_s: float, *, pinned: bool) -> None:
         """Another run or another moment of it."""
+        self.show(partial(self._said, run, now_s, pinned))
+
+    def _said(self, run: Run | None, now_s: float, pinned: bool, width: int) -> list[Row]:  # noqa: FBT001  a part of `show`
         if run is None:
-            self.show([[Segment(NO_RUN, self.ink["muted"])], []])
-            return
+            return [[Segment(NO_RUN, self.ink["muted"])], []]
         words, color = run.outcome()
         spent = run.finished.result.duration_s if run.finished else max(0.0, now_s - run.started_s)
         took = duration(spent) if run.finished else f"{int(spent)}s"
         amount = f"{plural(run.rows.stdout.lines, 'line')} · {size(run.stdout_size)}"
         right = f" · {took} · {amount}{' · pinned' if pinned else ''} "
         left = f" Run {run.number} · "
-        room = max(0, self.size.width - cell_len(left) - cell_len(right) - cell_len(words) - 3)
+        room = max(0, width - cell_len(left) - cell_len(right) - cell_len(words) - 3)
         command = fit(one_line(run.command), room)
         head = [
             Segment(left, self.ink["muted"]),
@@ -163,7 +171,7 @@ class RunHead(Bar):
             Segment(words, self.ink[color] + BOLD),
             Segment(right, self.ink["muted"]),
         ]
-        self.show([head, self._stages(run.stages)])
+        return [head, self._stages(run.stages)]
 
     def _stages(self, stages: Sequence[StageView]) -> Row:
         row = [Segment(" stages ", self.ink["muted"])]
@@ -202,12 +210,15 @@ class Tabs(Bar):
     def tell(self, names: tuple[tuple[str, str], ...], current: str) -> None:
         """(id, name) of each pane, and which is in view."""
         self._names = names
+        self.show(lambda _width: [self._row(current)])
+
+    def _row(self, current: str) -> Row:
         row: Row = []
-        for pane, name in names:
+        for pane, name in self._names:
             chosen = pane == current
             style = self.ink["user"] + Style(reverse=True, bold=True) if chosen else self.ink["muted"]
             row += [Segment(f"[{name}]" if chosen else f" {name} ", style), Segment(" ")]
-        self.show([row])
+        return row
 
     def on_click(self, event: events.Click) -> None:
         """Which name is there."""
@@ -224,4 +235,5 @@ class TextLine(Bar):
 
     def tell(self, text: str, color: str = "muted") -> None:
         """Another text."""
-        self.show([[Segment(fit(" " + one_line(text), max(0, self.size.width)), self.ink[color])]])
+        line = " " + one_line(text)
+        self.show(lambda width: [[Segment(fit(line, width), self.ink[color])]])

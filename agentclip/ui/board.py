@@ -163,10 +163,11 @@ class Board:
             self.raw.grew()
         if run is not self.model.run or self.model.stale:
             self.model.show(run)
-        self.head.tell(run, now_s, pinned=self.pinned is not None)
-        self._tell(agent, now_s)
+        self.tell(agent, now_s)
 
-    def _tell(self, agent: AgentView, now_s: float) -> None:
+    def tell(self, agent: AgentView, now_s: float) -> None:
+        """The lines around the panes."""
+        self.head.tell(self.run, now_s, pinned=self.pinned is not None)
         state = self._said(agent, now_s)
         busy = agent.running or agent.stopping
         spent = spending(self._state.context_tokens, agent.context_window, agent.cost_usd)

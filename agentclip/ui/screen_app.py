@@ -27,7 +27,7 @@ from agentclip.events import Event, Severity
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.background import dark_by_environment
-from agentclip.ui.bars import Bar, CancelButton
+from agentclip.ui.bars import CancelButton
 from agentclip.ui.board import AgentView, Board
 from agentclip.ui.earlier import Earlier
 from agentclip.ui.filters import InOne, NoColour, Readable
@@ -146,6 +146,7 @@ class ScreenApp(App[int], inherit_bindings=False):
         self._replay()
         self.agent.subscribe(self._heard)
         self.lay_out_now()
+        self.board.tell(self._view(), self.options.clock())
         self.call_after_refresh(self._settled)
 
     def _replay(self) -> None:
@@ -203,7 +204,6 @@ class ScreenApp(App[int], inherit_bindings=False):
         return not self._frame_planned and not self.earlier.left and (run is None or run.rows.complete)
 
     @on(RawPane.Advanced)
-    @on(Bar.Resized)
     @on(events.DescendantFocus)  # the Cancel button shows whether it has the focus
     @on(events.DescendantBlur)
     def plan_frame(self) -> None:
@@ -234,11 +234,13 @@ class ScreenApp(App[int], inherit_bindings=False):
             self._ticker.resume()
         else:
             self._ticker.pause()
-        view = AgentView.of(self.agent, self.options.sandbox_label, killing=self._killing, costed=self._costed)
-        self.board.draw(view, self.options.clock())
+        self.board.draw(self._view(), self.options.clock())
         self._frame_cost_s = time.perf_counter() - began
         if busy and self.state.phase is Phase.IDLE:
             self.plan_frame()
+
+    def _view(self) -> AgentView:
+        return AgentView.of(self.agent, self.options.sandbox_label, killing=self._killing, costed=self._costed)
 
     def _tick(self) -> None:
         self.state.tick(self.options.clock())

@@ -108,6 +108,16 @@ def test_the_screen_takes_the_terminal_over_without_clearing_it() -> None:
         assert given_back(session)
 
 
+def test_nothing_of_it_vanishes_while_the_screen_comes() -> None:
+    with on_terminal("-m", "agentclip", environment={"AGENTCLIP_MODEL": "replay:demo"}) as session:
+        session.wait_for("type here")
+        while "idle" not in session.text:
+            session.read(0.05)
+            assert "agentclip" in session.screen.display[0]
+            assert "no run yet" in session.text
+            assert "raw stream" in session.text
+
+
 def test_a_configuration_that_is_wrong_is_said_on_the_usual_screen(tmp_path: Path) -> None:
     folder = tmp_path / "agentclip"
     folder.mkdir()
