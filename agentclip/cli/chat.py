@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from contextlib import nullcontext
 
 import click
 
@@ -46,9 +47,10 @@ def command(
             return status
         prompt, resume = None, course.ahead.pop()
         _let_go()
-    from agentclip.cli.talk import Wish, talk  # noqa: PLC0415  registered deferred import
+    with first_picture(settings.theme, os.environ, new=False) if on_screen else nullcontext():
+        from agentclip.cli.talk import Wish, talk  # noqa: PLC0415  registered deferred import
 
-    status = talk(course, Wish(prompt, resume, go_on=go_on, by_line=by_line))
+        status = talk(course, Wish(prompt, resume, go_on=go_on, by_line=by_line))
     while course.ahead:
         _let_go()
         status = talk(course, Wish(None, course.ahead.pop(), go_on=False, by_line=by_line))

@@ -43,7 +43,7 @@ async def show(settings: Settings, model: Model, session: Session, opening: Open
     """Run the screen until the person quits; print how to come back."""
     log_to_file()
     forget_the_size()
-    with first_picture(settings.theme, os.environ):
+    with first_picture(settings.theme, os.environ, new=not session.begun):
         return await _show(settings, model, session, opening)
 
 

@@ -22,6 +22,7 @@ from agentclip.store.facts import SessionFacts, read_facts
 from agentclip.store.history import StoredEvents
 from agentclip.store.listing import find, list_sessions, newest
 from agentclip.store.session import Session
+from agentclip.ui.first_picture import held
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
@@ -162,6 +163,7 @@ def settle(session: Session, *, ask: bool = False) -> None:
             hint=f"Make it again, or choose another one: agentclip --resume {session.id}",
             code=ErrorCode.INPUT_NOT_FOUND,
         )
+    held.give_back()  # the first picture of the screen may stand already
     places = list(dict.fromkeys((nearest_existing(cwd), str(Path.cwd()))))
     click.echo(f"The directory of this session is gone: {one_line(cwd)}")
     for number, place in enumerate(places, 1):

@@ -163,11 +163,16 @@ class Board:
             self.raw.grew()
         if run is not self.model.run or self.model.stale:
             self.model.show(run)
-        self.tell(agent, now_s)
+        self.head.tell(run, now_s, pinned=self.pinned is not None)
+        self._tell(agent, now_s)
 
-    def tell(self, agent: AgentView, now_s: float) -> None:
-        """The lines around the panes."""
-        self.head.tell(self.run, now_s, pinned=self.pinned is not None)
+    def begin(self, agent: AgentView, now_s: float) -> None:
+        """The lines around the panes, before anything has a size; what is in the panes is drawn when they have one."""
+        if self.run is None:
+            self.head.tell(None, now_s, pinned=False)
+        self._tell(agent, now_s)
+
+    def _tell(self, agent: AgentView, now_s: float) -> None:
         state = self._said(agent, now_s)
         busy = agent.running or agent.stopping
         spent = spending(self._state.context_tokens, agent.context_window, agent.cost_usd)

@@ -70,16 +70,19 @@ held = Held()
 
 
 @contextmanager
-def first_picture(theme: str, environ: Mapping[str, str]) -> Iterator[None]:
-    """Show the empty screen at once. Whatever comes instead of the screen finds the terminal as it was."""
+def first_picture(theme: str, environ: Mapping[str, str], *, new: bool = True) -> Iterator[None]:
+    """Show the empty screen at once, unless it stands already. What comes instead of the screen finds the terminal as it was.
+
+    `new`: of a session in which nothing has run yet.
+    """
     before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
     before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # nothing here can be gone on with
     try:
         colours = None if environ.get("NO_COLOR") else palette(theme, environ)
-        if colours is not None:
+        if colours is not None and held.mode is None:
             with suppress(OSError):  # no terminal to ask
                 size = os.get_terminal_size(TERMINAL)
-                held.hold(picture((size.columns, size.lines), colours, color_system(environ)))
+                held.hold(picture((size.columns, size.lines), colours, color_system(environ), new=new))
         yield
     finally:
         held.give_back()
@@ -110,7 +113,7 @@ def color_system(environ: Mapping[str, str]) -> ColorSystem:
     return ColorSystem.EIGHT_BIT if colors in {"kitty", "256color"} else ColorSystem.STANDARD
 
 
-def picture(size: tuple[int, int], colours: Mapping[str, str], system: ColorSystem) -> str:
+def picture(size: tuple[int, int], colours: Mapping[str, str], system: ColorSystem, *, new: bool = True) -> str:
     """The codes that draw the empty screen; none for a terminal that is too small, or a colour that is none."""
     found = arrange(size, Split.BOTH, PaneName.CHAT, None)
     if found.too_small:
@@ -119,7 +122,7 @@ def picture(size: tuple[int, int], colours: Mapping[str, str], system: ColorSyst
         drawing = _Drawing(size, colours, system)
     except (KeyError, ValueError):
         return ""
-    drawing.draw(found)
+    drawing.draw(found, new=new)
     return drawing.codes()
 
 
@@ -158,7 +161,7 @@ class _Drawing:
         )
         return "\x1b[?7l" + "".join(f"\x1b[{y};1H{row}" for y, row in enumerate(rows, 1)) + "\x1b[0m"
 
-    def draw(self, found: Arrangement) -> None:
+    def draw(self, found: Arrangement, *, new: bool) -> None:
         """What is in view of the empty screen."""
         top = 1 + bool(found.tabs)
         below = 1 if found.low else 4
@@ -171,7 +174,7 @@ class _Drawing:
             self._pane(PaneName.CHAT, (0, top, left or self._width, bottom - top), framed=not found.low)
         if layers:
             self._fill(left, top, self._width - left, HEAD_ROWS, "panel")
-            self._text(left, top, NO_RUN, self._look("muted", "panel"))
+            self._text(left, top, NO_RUN if new else "", self._look("muted", "panel"))
             top += HEAD_ROWS
         for number, name in enumerate(layers, 1):
             until = top + (bottom - top) // (len(layers) - number + 1)

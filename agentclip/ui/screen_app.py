@@ -146,7 +146,7 @@ class ScreenApp(App[int], inherit_bindings=False):
         self._replay()
         self.agent.subscribe(self._heard)
         self.lay_out_now()
-        self.board.tell(self._view(), self.options.clock())
+        self.board.begin(self._view(), self.options.clock())
         self.call_after_refresh(self._settled)
 
     def _replay(self) -> None:

@@ -16,6 +16,7 @@ from agentclip.events import CommandFinished, Notice, TurnStarted
 from agentclip.messages import AssistantMessage, UserMessage
 from agentclip.store.listing import list_sessions
 from agentclip.store.session import Session
+from agentclip.ui.first_picture import NORMAL
 from tests.cases.program import Home, home
 from tests.store.samples import CHAIN, finished, one_of_each
 from tests.ui.pty_session import on_terminal
@@ -256,10 +257,13 @@ def test_b59_on_a_terminal_a_missing_directory_is_asked_about(here: Home, tmp_pa
     words = ("-m", "agentclip", "--resume", session.id, "--model", "replay:demo")
     with on_terminal(*words, size=(240, 40), environment=dict(here.env)) as terminal:
         terminal.wait_for("Directory [1]:")
-        assert f"The directory of this session is gone: {tmp_path}/gone/deep" in terminal.text
-        assert f"1  go on in {tmp_path}" in terminal.text
+        asked = terminal.sent[terminal.sent.rindex(NORMAL.encode()) :]  # below the first picture
+        assert f"The directory of this session is gone: {tmp_path}/gone/deep".encode() in asked
+        assert f"1  go on in {tmp_path}".encode() in asked
+        assert terminal.mode() == terminal.mode_before
         terminal.type("1\r")
         terminal.wait_for("fix the parser")
+        assert b"no run yet" not in terminal.sent
         terminal.process.terminate()
         terminal.wait_for_end()
     assert list_sessions(here.state / "sessions")[0].cwd == str(tmp_path)
