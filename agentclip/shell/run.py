@@ -50,6 +50,8 @@ class Run:
         self._last_statuses: tuple[int, ...] = ()
         self._status = 0
         self._origin = self._told = time.monotonic()
+        self._moved: dict[int, tuple[int, int]] = {}
+        """Bytes of each stage as they were told last."""
 
     # --- from any thread -------------------------------------------------------------------------------------------
 
@@ -156,7 +158,8 @@ class Run:
         for stage in pending:
             if stage.pid is not None:
                 read, written = bytes_moved(stage.pid)
-                if read is not None and written is not None:
+                if read is not None and written is not None and self._moved.get(stage.index) != (read, written):
+                    self._moved[stage.index] = (read, written)
                     self.plan.on_event(StageProgress(self.plan.number, stage.index, read, written))
 
     def _timeout_ms(self, *, only_polled: bool) -> float:

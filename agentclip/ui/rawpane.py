@@ -62,6 +62,8 @@ class RawPane(Pane):
         """Columns of the widest row in view."""
         self._advancing = False
         self._drawn_for: Presented | None = None
+        self._known: object = None
+        """What was known of the run when it was drawn."""
 
     def total_rows(self) -> int:
         """Rows indexed so far, and one that says what is lost."""
@@ -70,6 +72,7 @@ class RawPane(Pane):
     def show(self, run: Run | None) -> None:
         """Another run."""
         self.run = run
+        self._known = None
         self.left = 0
         self.point(None)
         self.forget_selection()
@@ -230,7 +233,10 @@ class RawPane(Pane):
             self.rows_changed()
             return
         more = self.run.rows.advance(SLICE)
-        self.rows_changed()
+        known = (tuple(self.run.sizes.values()), self.run.rows.total, self.run.rows.lost, self.run.shown)
+        if more or known != self._known:  # a run that says nothing for a while is not drawn again
+            self._known = known
+            self.rows_changed()
         if more:
             self._advancing = True
             self.set_timer(PAUSE_S, self._advance)

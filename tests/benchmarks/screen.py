@@ -7,7 +7,7 @@ would cost more than the program. First paint stands beside a minimal Textual ap
     first_key       start to the echo of a letter that was typed at once; the ratio to a minimal app with a box
     key_ms          from a key to its echo, quiet and while `yes` floods
     lines           1 M lines through `!seq`: seconds to the exit status, memory of the program
-    resume          10,000 messages: start to the prompt, beside an empty session; a resize in it
+    resume          10,000 messages: start to the newest one, beside the screen of an empty session; a resize in it
     cpu             share of one core of the program: idle, and beside a command that sleeps
 """
 
@@ -37,6 +37,8 @@ from tests.ui.pty_session import PtySession
 SIZE = (140, 40)
 PROMPT = "ype here"
 """Of `type here`: the cursor stands on its first letter."""
+LIVE = "idle"
+"""Only the screen itself says it, not the first picture."""
 LETTERS = "αβγδεζηθικλμνξοπρστυφχψω"
 """Nothing else on the screen holds them."""
 MINIMAL = """
@@ -88,11 +90,11 @@ def start(home: Path, *words: str, code: str | None = None) -> Bare:
     return Bare(argv, SIZE, places | {"AGENTCLIP_MODEL": f"replay:{DEMO}"})
 
 
-def paint_s(home: Path, *words: str, code: str | None = None) -> float:
-    """From the start to the prompt."""
+def paint_s(home: Path, *words: str, code: str | None = None, text: str = PROMPT) -> float:
+    """From the start to the prompt, or to another text."""
     session = start(home, *words, code=code)
     try:
-        return session.until(PROMPT, 0)
+        return session.until(text, 0)
     finally:
         session.close()
 
@@ -150,8 +152,7 @@ def first_key_s(home: Path, code: str | None = None) -> float:
     session = start(home, code=code)
     try:
         os.write(session.master, LETTERS[0].encode())
-        session.sent = b""  # the terminal itself echoes it, as long as nobody has taken it
-        return session.until(f"{LETTERS[0]}", 2)
+        return session.until(LETTERS[0], len(LETTERS[0].encode()))  # behind the echo of the terminal itself
     finally:
         session.close()
 
@@ -205,7 +206,8 @@ def _memory_mb(session: Bare) -> float:
 
 def resumed(home: Path, messages: int, runs: int) -> dict[str, Any]:
     name = long_session(home, messages)
-    pairs = [(paint_s(home, "--resume", name), paint_s(home)) for _ in range(runs)]
+    newest = f"file{messages // 2 - 1}.py"
+    pairs = [(paint_s(home, "--resume", name, text=newest), paint_s(home, text=LIVE)) for _ in range(runs)]
     long, empty = (statistics.median(side) for side in zip(*pairs, strict=True))
     session = start(home, "--resume", name)
     try:

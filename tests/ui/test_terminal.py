@@ -123,6 +123,7 @@ def test_ctrl_z_from_a_shell_gives_the_terminal_back_and_fg_takes_it_again(tmp_p
         before = len(session.sent)
         os.kill(session.process.pid, signal.SIGTSTP)
         session.wait_for(lambda: restored(session, before))
+        session.wait_for(lambda: process_table()[session.process.pid].state in "tT")
         resumed = len(session.sent)
         os.kill(session.process.pid, signal.SIGCONT)
         session.wait_for(lambda: b"\x1b[?1049h" in session.sent[resumed:])
