@@ -43,12 +43,15 @@ class HistorySearch:
         self._before = before
         self.look("")
 
-    def look(self, query: str) -> None:
-        """Other words."""
-        if query != self._query:
-            self._query = query
-            self._found, self._at = self._entries.search(query), 0
-            self._show()
+    def look(self, query: str, *, again: bool = False) -> None:
+        """Other words; or other entries, where what is chosen stays so."""
+        if query == self._query and not again:
+            return
+        chosen = self.found if query == self._query else None
+        self._query = query
+        self._found = self._entries.search(query)
+        self._at = self._found.index(chosen) if chosen in self._found else 0
+        self._show()
 
     def step(self, older: int) -> None:
         """To older entries, or to newer ones."""

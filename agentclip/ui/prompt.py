@@ -193,7 +193,7 @@ class Prompt(TextArea):
         return self.completion is not None and self.completion.close()
 
     def look_again(self) -> None:
-        """There may be other candidates for what stands in the box."""
+        """There may be other candidates, or other entries, for what stands in the box."""
         self._look(again=True)
 
     def on_text_area_changed(self) -> None:
@@ -279,7 +279,7 @@ class Prompt(TextArea):
     def _look(self, *, again: bool = False) -> None:
         """Bring the list above the box in line with the box now: a key that follows a letter acts on what the letter left."""
         if self.search.opened:
-            self.search.look(self.text)
+            self.search.look(self.text, again=again)
             return
         if self.completion is None:
             return

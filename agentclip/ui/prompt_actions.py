@@ -39,6 +39,7 @@ class PromptActions(ScreenApp):
     async def _read_history(self) -> None:
         found = await asyncio.to_thread(history.read_history, history.history_file())
         self.board.prompt.entries.share(found)
+        self.board.prompt.look_again()
 
     def _files_found(self) -> None:
         """On a thread."""

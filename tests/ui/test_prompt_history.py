@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from pathlib import Path
+
 import pytest
 from textual.pilot import Pilot
 
@@ -83,6 +86,29 @@ async def test_a_search_shows_what_has_the_words_and_enter_takes_it_without_send
         assert not app.board.popup.display
         await pilot.press("enter")
         await until(pilot, lambda: agent.calls == ["submit fix the parser"])
+
+
+async def test_a_history_that_is_read_after_the_search_began_is_in_it(
+    agent: ScriptedAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = threading.Event()
+
+    def read(path: Path) -> list[str]:
+        searched.wait(10)
+        return read_history(path)
+
+    monkeypatch.setattr("agentclip.history.read_history", read)
+    for each in ("from before", "and later"):
+        remember(history_file(), each)
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        await send(pilot, "sent here, before all")
+        await pilot.press("ctrl+r", *"before")
+        await until(pilot, lambda: "> sent here, before all" in screen_text(app))
+        searched.set()
+        await until(pilot, lambda: "from before" in screen_text(app))
+        await pilot.press("enter")
+        assert text(app) == "sent here, before all"
 
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])
