@@ -22,8 +22,8 @@ class ChoiceActions(ScreenApp):
     """Ids of what was chosen in the palette, newest first."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something lies over the screen, the keys of what lies below it are not for it."""
-        if len(self.screen_stack) > 1 and f"app.{action}" not in OVER_LISTS:
+        """At the end no key does anything; while something lies over the screen, those of what lies below it do not."""
+        if self._ended or (len(self.screen_stack) > 1 and f"app.{action}" not in OVER_LISTS):
             return False
         return super().check_action(action, parameters)
 

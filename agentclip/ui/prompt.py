@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingsMap, BindingType
+from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -221,6 +222,11 @@ class Prompt(TextArea):
             self.action_take_found()
         elif self.completion is not None:
             self._put(self.completion.take(at))
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:  # noqa: FBT001, FBT002  Textual's
+        """In the middle of an undo the cursor still stands where there is no text any more: Textual would fail."""
+        gone = self.cursor_location[0] >= self.document.line_count
+        return Offset() if gone else super().scroll_cursor_visible(center, animate)
 
     async def _on_key(self, event: events.Key) -> None:
         """Bindings act here and now: bubbling up to the app, they would overtake or be overtaken by the keys around them."""

@@ -162,6 +162,8 @@ class ScreenApp(App[int], inherit_bindings=False):
 
     def _settled(self) -> None:
         self.draw_now()
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.listen()
         if not self.is_headless:
             # What is alive now stays: the collector never walks through it again. It was off until here.
             gc.freeze()

@@ -35,6 +35,8 @@ from agentclip.ui.intake import Background, Intake, Pasted, Piece
 READ = 64 * 1024
 MAX_BURST = 4 * 1024 * 1024
 BURST_PAUSE_S = 0.02
+LOOK_S = 0.1
+"""How often the thread that reads looks whether the screen has ended."""
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 MAX_WAITING = 2
 """Pieces that wait to be written, about one a frame; beyond it no frame is drawn."""
@@ -72,6 +74,11 @@ class TerminalDriver(LinuxDriver):
         self._file = cast("Any", DescriptorFile(self._terminal))
         self._aside: IO[bytes] | None = None
         self._opened = False
+        self._listening = threading.Event()
+
+    def listen(self) -> None:
+        """The screen is whole: take what is typed from now on, and what was typed before."""
+        self._listening.set()
 
     def start_application_mode(self) -> None:
         """Take the terminal, set descriptor 2 aside. After a stop that nobody could catch, take it again."""
@@ -125,14 +132,17 @@ class TerminalDriver(LinuxDriver):
             self.flush()
 
     def run_input_thread(self) -> None:
-        """Read keys and pastes until the screen ends."""
+        """Read keys and pastes until the screen ends, once it is whole: a key must not meet half a screen."""
+        while not self._listening.wait(LOOK_S):
+            if self.exit_event.is_set():
+                return
         parser = XTermParser(self._debug)
         intake = Intake(expecting=self._asks)
         came = time.monotonic()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                if selector.select(0.1):
+                if selector.select(LOOK_S):
                     data = self._read(selector)
                     if not data:
                         self.send_message(HungUp())

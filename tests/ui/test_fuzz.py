@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.keys import _character_to_key
 from typing_extensions import override
 
@@ -240,6 +241,28 @@ async def test_help_that_is_closed_before_it_was_drawn_is_closed(agent: Scripted
             app.action_escape()
             await pilot.press("f1", "escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+async def test_what_takes_lines_away_before_they_were_drawn_is_undone(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(60, 24)) as pilot:
+        app.board.prompt.put_in("two\nlines")
+        app.board.prompt.show_vertical_scrollbar = True
+        app.board.prompt.undo()
+        await pilot.pause()
+        assert app.board.prompt.text == ""
+
+
+async def test_at_the_end_no_key_does_anything(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(60, 24)) as pilot:
+        app.end(3)
+        for key in ("f1", "ctrl+p", "ctrl+f", "f6", "f5"):
+            pilot.app.post_message(events.Key(key, None))
+        await pilot.pause()
+        assert len(app.screen_stack) <= 1
+        assert not app.board.find.opened
+    assert app.return_value == 3
 
 
 @pytest.mark.parametrize("seed", [7])
