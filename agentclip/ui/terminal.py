@@ -84,7 +84,7 @@ class TerminalDriver(LinuxDriver):
         """Take the terminal, set descriptor 2 aside. After a stop that nobody could catch, take it again."""
         mode, again = self.attrs_before, self._aside is not None
         if again:
-            self.disable_input()
+            self._stop_reading()
             self.close()
         else:
             mode = held.take_over()
@@ -95,6 +95,13 @@ class TerminalDriver(LinuxDriver):
         if self._aside is None:
             self._aside = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the screen
             os.dup2(self._aside.fileno(), 2)
+
+    def _stop_reading(self) -> None:
+        """As `disable_input`, but what is typed meanwhile is not thrown away."""
+        self.exit_event.set()
+        if self._key_thread is not None:
+            self._key_thread.join()
+        self.exit_event.clear()
 
     def write(self, data: str) -> None:
         """Send it. Where the first picture stands, the alternate screen is taken: taking it again would clear it."""
