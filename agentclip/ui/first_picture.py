@@ -7,6 +7,7 @@ same colours: a test compares cell by cell. Must not know: Textual, which takes 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import termios
 import tomllib
@@ -29,6 +30,10 @@ KEYBOARD, TERMINAL = 0, 2
 ALTERNATE, NORMAL = "\x1b[?1049h", "\x1b[?1049l"
 ROUND, HEAVY = "╭─╮│╰╯", "┏━┓┃┗┛"
 HEAD_ROWS = 2
+COLOURS = (
+    "foreground", "background", "surface", "panel", "raw-bg", "model-bg", "frame", "frame-focus", "muted", "heading",
+)  # fmt: skip
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
 GROUNDS = {PaneName.CHAT: "surface", PaneName.RAW: "raw-bg", PaneName.MODEL: "model-bg"}
 
 Cell = tuple[str, str]
@@ -63,7 +68,7 @@ class Held:
         if mode is not None:
             with suppress(termios.error, OSError):
                 termios.tcsetattr(KEYBOARD, termios.TCSANOW, mode)
-                _write("\x1b[0m" + NORMAL + "\x1b[?25h")
+                _write("\x1b[0m\x1b[?7h" + NORMAL + "\x1b[?25h")
 
 
 held = Held()
@@ -75,8 +80,7 @@ def first_picture(theme: str, environ: Mapping[str, str], *, new: bool = True) -
 
     `new`: of a session in which nothing has run yet.
     """
-    before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # nothing here can be gone on with
+    before = {number: signal.signal(number, handler) for number, handler in _HANDLERS.items()}
     try:
         colours = None if environ.get("NO_COLOR") else palette(theme, environ)
         if colours is not None and held.mode is None:
@@ -87,11 +91,11 @@ def first_picture(theme: str, environ: Mapping[str, str], *, new: bool = True) -
     finally:
         held.give_back()
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, handler or signal.SIG_DFL)
 
 
 def palette(theme: str, environ: Mapping[str, str]) -> dict[str, str] | None:
-    """Colours by name out of the theme's file; None when it is not where it usually is, or not whole."""
+    """COLOURS out of the theme's file, as `#1c1f28`; None when it is not where it usually is, or has not all of them so."""
     if theme == "auto":
         theme = "light" if dark_by_environment(environ.get("COLORFGBG", "")) is False else "dark"
     for folder in (paths.user_themes_dir(), paths.shipped_themes_dir()):
@@ -99,7 +103,8 @@ def palette(theme: str, environ: Mapping[str, str]) -> dict[str, str] | None:
             table = tomllib.loads((folder / f"{theme}.toml").read_text(encoding="utf-8"))
             parts = [part for part in (table.get("palette"), table.get("variables")) if isinstance(part, dict)]
             found = {name: value for part in parts for name, value in part.items()}
-            return found if table.get("name") == theme and len(parts) == 2 else None
+            whole = all(isinstance(found.get(name), str) and _HEX.fullmatch(found[name]) for name in COLOURS)
+            return {name: found[name] for name in COLOURS} if whole and table.get("name") == theme else None
     return None
 
 
@@ -114,14 +119,11 @@ def color_system(environ: Mapping[str, str]) -> ColorSystem:
 
 
 def picture(size: tuple[int, int], colours: Mapping[str, str], system: ColorSystem, *, new: bool = True) -> str:
-    """The codes that draw the empty screen; none for a terminal that is too small, or a colour that is none."""
+    """The codes that draw the empty screen; none for a terminal that is too small."""
     found = arrange(size, Split.BOTH, PaneName.CHAT, None)
     if found.too_small:
         return ""
-    try:
-        drawing = _Drawing(size, colours, system)
-    except (KeyError, ValueError):
-        return ""
+    drawing = _Drawing(size, colours, system)
     drawing.draw(found, new=new)
     return drawing.codes()
 
@@ -133,19 +135,7 @@ class _Drawing:
         from rich.color import Color  # noqa: PLC0415  registered deferred import
 
         self._width, self._height = size
-        names = (
-            "foreground",
-            "background",
-            "surface",
-            "panel",
-            "raw-bg",
-            "model-bg",
-            "frame",
-            "frame-focus",
-            "muted",
-            "heading",
-        )
-        found = {name: Color.parse(colours[name]).downgrade(system) for name in names}
+        found = {name: Color.parse(value).downgrade(system) for name, value in colours.items()}
         self._fore = {name: ";".join(color.get_ansi_codes()) for name, color in found.items()}
         self._back = {name: ";".join(color.get_ansi_codes(foreground=False)) for name, color in found.items()}
         self._rows: list[list[Cell]] = []
@@ -231,3 +221,10 @@ def _write(codes: str) -> None:
 
 def _end(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
+
+
+def _stay(_number: int, _frame: FrameType | None) -> None:
+    """Nothing here can be stopped and gone on with."""
+
+
+_HANDLERS = {signal.SIGTERM: _end, signal.SIGHUP: _end, signal.SIGTSTP: _stay}

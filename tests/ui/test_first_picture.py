@@ -118,14 +118,33 @@ def test_nothing_of_it_vanishes_while_the_screen_comes() -> None:
             assert "raw stream" in session.text
 
 
-def test_a_configuration_that_is_wrong_is_said_on_the_usual_screen(tmp_path: Path) -> None:
-    folder = tmp_path / "agentclip"
-    folder.mkdir()
-    (folder / "config.toml").write_text("[model]\nnmae = 1\n")
-    with on_terminal("-m", "agentclip", environment={"XDG_CONFIG_HOME": str(tmp_path)}) as session:
-        assert session.wait_for_end() == 78
-        assert "nmae" in session.text
-        assert session.mode() == session.mode_before
+def test_what_keeps_the_screen_from_coming_is_said_on_the_usual_screen() -> None:
+    with on_terminal("-m", "agentclip", "--resume", "nosuch", environment={"AGENTCLIP_MODEL": "replay:demo"}) as session:
+        assert session.wait_for_end() != 0
+        assert given_back(session)
+        said = session.sent[session.sent.rindex(NORMAL.encode()) :]
+        assert b"nosuch" in said
+        assert b"Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'name = "dark"\n[palette]\nsurface = 7\n',
+        "[palette",
+        '[palette]\nname = "dark"\n',
+        "\x00",
+        'palette = "no"\nvariables = []\n',
+    ],
+)
+def test_a_theme_file_that_is_none_costs_the_picture_and_is_said_once(tmp_path: Path, text: str) -> None:
+    folder = tmp_path / "agentclip" / "themes"
+    folder.mkdir(parents=True)
+    (folder / "dark.toml").write_text(text)
+    told = {"AGENTCLIP_MODEL": "replay:demo", "XDG_CONFIG_HOME": str(tmp_path)}
+    with on_terminal("-m", "agentclip", "--theme", "dark", environment=told) as session:
+        session.wait_for("dark.toml")
+        session.wait_for("idle")
 
 
 def test_no_colour_no_picture() -> None:
@@ -140,4 +159,5 @@ def held(then: str) -> contextlib.AbstractContextManager[PtySession]:
 
 def given_back(session: PtySession) -> bool:
     shown, hidden = session.sent.rfind(b"\x1b[?25h"), session.sent.rfind(b"\x1b[?25l")
-    return NORMAL.encode() in session.sent and shown > hidden and session.mode() == session.mode_before
+    wraps = session.sent.rfind(b"\x1b[?7h") > session.sent.rfind(b"\x1b[?7l")
+    return NORMAL.encode() in session.sent and shown > hidden and wraps and session.mode() == session.mode_before
