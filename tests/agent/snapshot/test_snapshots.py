@@ -109,7 +109,7 @@ async def resumed(tmp_path: Path, session_id: str) -> str:
         return said(server.last.body).replace("&lt;", "<").replace("&gt;", ">")
 
 
-@pytest.mark.parametrize(("steps", "window"), [(100, 20_000), pytest.param(300, 32_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("steps", "window"), [(65, 13_000), pytest.param(300, 32_000, marks=pytest.mark.slow)])
 async def test_a_single_turn_that_fills_the_window_three_times_finishes(tmp_path: Path, steps: int, window: int) -> None:
     def work(number: int) -> Reply:
         return (
