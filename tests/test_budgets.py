@@ -36,6 +36,7 @@ DEFERRED_IMPORTS = {
     "ui/theme_actions.py": {"agentclip.ui.picker"},
     "ui/first_picture.py": {"rich.color"},  # 5 ms, which the line mode does not need
     "ui/half_blocks.py": {"PIL"},  # 40 ms, for the first picture that a run attaches
+    "ui/themes.py": {"pygments.styles", "pygments.util"},  # 4 ms before the first frame; code is shown later
     "ui/markdown.py": {"markdown_it", "markdown_it.tree", "pygments.lexers", "pygments.util"},  # 25 ms before the first picture
     "present/encoding.py": {"chardet"},  # 40 ms of tables, for the rare output that nobody declared
 }

@@ -11,12 +11,9 @@ import tomllib
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from pygments.style import StyleMeta
-from pygments.styles import STYLES, get_style_by_name
-from pygments.token import _TokenType
-from pygments.util import ClassNotFound
 from rich.style import Style
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
@@ -24,6 +21,10 @@ from textual.theme import Theme
 from agentclip import paths
 from agentclip.errors import ConfigError
 from agentclip.ui.background import DARK_BELOW, luminance
+
+if TYPE_CHECKING:
+    from pygments.style import StyleMeta
+    from pygments.token import _TokenType
 
 PALETTE = ("primary", "secondary", "accent", "warning", "error", "success", "foreground", "background", "surface", "panel")
 BACKGROUNDS = ("raw-bg", "model-bg", "selected-bg")
@@ -39,8 +40,6 @@ GROUNDS = ("background", "surface", "panel", *BACKGROUNDS)
 """What text is drawn on: every ink must be readable on each of them, in every theme."""
 AUTO = "auto"
 """The name that stands for the usual dark or light theme, as the terminal's background asks for."""
-_SHIPPED_STYLES = frozenset(name for _module, name, _aliases in STYLES.values())
-"""Known without importing them."""
 MIN_CONTRAST = 4.5
 """WCAG 2 level AA for text."""
 
@@ -99,6 +98,8 @@ class Ink:
 
     def token(self, token: _TokenType) -> Style:
         """The style of a piece of code, with enough contrast whatever the Pygments style thinks."""
+        from pygments.styles import get_style_by_name  # noqa: PLC0415  registered deferred import
+
         return _token_style(get_style_by_name(self.theme.syntax), token, self._hardest)
 
 
@@ -216,11 +217,14 @@ def _colors(path: Path, table: dict[str, object], section: str, keys: tuple[str,
 
 def _syntax(path: Path, section: object) -> str:
     name = section.get("pygments") if isinstance(section, dict) else None
-    try:
-        if name not in _SHIPPED_STYLES:
+    if path.parent != paths.shipped_themes_dir():  # a test has looked at those
+        from pygments.styles import get_style_by_name  # noqa: PLC0415  registered deferred import
+        from pygments.util import ClassNotFound  # noqa: PLC0415  registered deferred import
+
+        try:
             get_style_by_name(str(name))
-    except ClassNotFound as error:
-        raise _wrong(path, "syntax.pygments", "the name of a Pygments style such as monokai") from error
+        except ClassNotFound as error:
+            raise _wrong(path, "syntax.pygments", "the name of a Pygments style such as monokai") from error
     return str(name)
 
 

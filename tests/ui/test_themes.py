@@ -27,7 +27,7 @@ SIGHT = {
 XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
 CLEARLY_DIFFERENT = 35
 """CIE 1976 difference; 2.3 is just noticeable. The state colours of `dark` come down to 2 for deuteranopia."""
-STYLE_SHEET = (Path(screen_app.__file__).parent / "screen.tcss").read_text(encoding="utf-8")
+STYLE_SHEET = "".join(path.read_text(encoding="utf-8") for path in Path(screen_app.__file__).parent.glob("*.tcss"))
 
 
 def source(name: str = "dark") -> str:
