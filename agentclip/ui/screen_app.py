@@ -147,6 +147,8 @@ class ScreenApp(App[int], inherit_bindings=False):
         self.agent.subscribe(self._heard)
         self.lay_out_now()
         self.board.begin(self._view(), self.options.clock())
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.listen()
         self.call_after_refresh(self._settled)
 
     def _replay(self) -> None:
@@ -163,12 +165,10 @@ class ScreenApp(App[int], inherit_bindings=False):
     def _settled(self) -> None:
         self.draw_now()
         if isinstance(self._driver, TerminalDriver):
-            self._driver.listen()
-        if not self.is_headless:
             # What is alive now stays: the collector never walks through it again. It was off until here.
             gc.freeze()
             gc.enable()
-        # An agent that is still to be built would hold up the first picture.
+        # An agent that is still to be built would hold up the first frame, and what was typed before it.
         self.run_worker(self.agent.serve(), name="agent", exit_on_error=True)
         if self.earlier.left:
             self._read_earlier()

@@ -116,7 +116,7 @@ class TerminalDriver(LinuxDriver):
             self._loop.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
-        if self._app.is_running:
+        if self._app.return_code is None:  # not ended, whether it runs already or not
             self.resume_application_mode()
 
     def stop_application_mode(self) -> None:
