@@ -127,6 +127,7 @@ def test_ctrl_z_from_a_shell_gives_the_terminal_back_and_fg_takes_it_again(tmp_p
         resumed = len(session.sent)
         os.kill(session.process.pid, signal.SIGCONT)
         session.wait_for(lambda: b"\x1b[?1049h" in session.sent[resumed:])
+        session.wait_for(lambda: session.mode() != session.mode_before)  # else the terminal echoes, and takes Ctrl+C itself
         session.type("back again")
         session.wait_for("back again")
         session.type("\x03\x04")
