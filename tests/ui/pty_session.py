@@ -79,8 +79,9 @@ class PtySession:
 
     @property
     def text(self) -> str:
-        """The screen as a person sees it."""
-        return "\n".join(self.screen.display)
+        """What the screen shows. The second cell of a wide sign is empty: pyte's own way fails when half a frame has come."""
+        cells = range(self.screen.columns)
+        return "\n".join("".join(self.screen.buffer[y][x].data for x in cells) for y in range(self.screen.lines))
 
     def wait_for(self, condition: str | Callable[[], bool], patience_s: float = PATIENCE_S) -> float:
         """Until the text is on the screen, or the condition holds; the seconds it took."""
