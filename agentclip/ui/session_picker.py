@@ -75,10 +75,11 @@ class SessionPicker(Picker[str]):
 
     def _row(self, session: SavedSession, now_s: float) -> Row[str]:
         parts = [ago(now_s - session.updated_s), plural(session.turns, "turn")]
-        if not self._here:
+        words = f"{session.id} {session.model}"
+        if not self._here:  # a directory that all rows have would let all of them fit
             parts.append(_home(session.cwd))
+            words += f" {session.cwd}"
         title = session.title or "(no prompt yet)"
-        words = f"{session.id} {session.cwd} {session.model}"
         return Row(title, session.id, detail=" · ".join(parts), current=session.id == self._current, words=words)
 
     def action_scope(self) -> None:

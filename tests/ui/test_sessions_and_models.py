@@ -102,6 +102,21 @@ async def test_search_finds_words_of_the_title_and_the_id(screen: Screen) -> Non
         await until(pilot, lambda: "> fix the 日本語 parser" in screen_text(app))
 
 
+async def test_the_directory_is_searched_where_rows_differ_in_it(screen: Screen, tmp_path: Path) -> None:
+    saved("of here")
+    saved("of elsewhere", cwd=str(tmp_path / "abroad"))
+    app = screen.app()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("f5")
+        await until(pilot, lambda: "(1 of 1)" in screen_text(app))
+        await pilot.press(*"project")
+        await until(pilot, lambda: "nothing fits" in screen_text(app))
+        await pilot.press("tab")
+        await until(pilot, lambda: "> of here" in screen_text(app))
+        await pilot.press(*["backspace"] * 7, *"abroad")
+        await until(pilot, lambda: "(1 of 1, 2 rows in all)" in screen_text(app) and "> of elsewhere" in screen_text(app))
+
+
 async def test_tab_shows_those_of_other_directories(screen: Screen, tmp_path: Path) -> None:
     saved("of here")
     saved("of elsewhere", cwd=str(tmp_path))
@@ -313,13 +328,13 @@ async def test_without_other_sessions_it_says_so(agent: ScriptedAgent) -> None:
 
 
 async def test_a_thousand_sessions_are_there_at_once(screen: Screen) -> None:
-    first = Path(paths.sessions_dir() / saved("task 0"))
+    first = Path(paths.sessions_dir() / saved("task no0"))
     meta, log = (first / "meta.json").read_bytes(), (first / "events.jsonl").read_bytes()
     for number in range(1, 1000):
         folder = first.with_name(f"260101-{number:07}")
         folder.mkdir()
         (folder / "meta.json").write_bytes(
-            meta.replace(b"task 0", b"task %d" % number).replace(first.name.encode(), folder.name.encode())
+            meta.replace(b"task no0", b"task no%d" % number).replace(first.name.encode(), folder.name.encode())
         )
         (folder / "events.jsonl").write_bytes(log)
     app = screen.app()
@@ -328,8 +343,8 @@ async def test_a_thousand_sessions_are_there_at_once(screen: Screen) -> None:
         await pilot.press("f5")
         await until(pilot, lambda: len(app.screen_stack) == 2 and "of 1,000" in screen_text(app))
         assert time.perf_counter() - began < 20  # 0.3 s here
-        await pilot.press(*"task 77")
-        await until(pilot, lambda: "1,000 rows in all" in screen_text(app) and "> task 77" in screen_text(app))
+        await pilot.press(*"task no77")
+        await until(pilot, lambda: "1,000 rows in all" in screen_text(app) and "> task no77" in screen_text(app))
 
 
 @pytest.mark.parametrize(
