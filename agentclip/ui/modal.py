@@ -20,6 +20,15 @@ class Modal(ModalScreen[T]):
     DEFAULT_CSS: ClassVar[str] = Path(__file__).with_name("modal.tcss").read_text("utf-8")
     SCOPED_CSS: ClassVar[bool] = False
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = not self.AUTO_FOCUS
+        """Keys can come: who shall get them has the focus, or had it."""
+
+    def on_descendant_focus(self) -> None:
+        """From now on."""
+        self.begun = True
+
     @override
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """Close, now or as soon as nothing lies above; nothing when it is closed already."""

@@ -198,19 +198,6 @@ class Pane(ScrollView, can_focus=True):
         """The person's keys instead of the usual ones."""
         self._bindings.apply_keymap(keymap.textual())
 
-    async def _on_key(self, event: events.Key) -> None:
-        """Bindings act here and now: what is typed behind `/` belongs into the box that it opens."""
-        focused = self.screen.focused
-        if focused is not None and focused is not self:
-            event.stop()
-            focused.post_message(events.Key(event.key, event.character))
-            return
-        found = self._bindings.key_to_bindings.get(event.key, ())
-        if found:
-            event.stop()
-            event.prevent_default()
-            await self.run_action(found[0].action)
-
     def forget_selection(self) -> None:
         """What was selected is not there any more."""
         selections = self.screen.selections

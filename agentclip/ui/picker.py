@@ -55,7 +55,7 @@ class Look(Struct, Generic[T], frozen=True):
 
 
 class FilterBox(Input):
-    """Where one types. Keys act in the order they come: what bubbled up to the app would be overtaken by letters."""
+    """Where one types; its keys are those of the list."""
 
     def __init__(self, place: Place, placeholder: str) -> None:
         super().__init__(placeholder=placeholder, id="picker-filter", compact=True, select_on_focus=False)
@@ -66,15 +66,6 @@ class FilterBox(Input):
     def on_mount(self) -> None:
         """The person's keys."""
         rebind(self._bindings, self.app)
-
-    async def _on_key(self, event: events.Key) -> None:
-        found = self._bindings.key_to_bindings.get(event.key, ())
-        if not found:
-            await super()._on_key(event)
-            return
-        event.stop()
-        event.prevent_default()
-        await self.run_action(found[0].action)
 
 
 class Picker(Modal[T]):

@@ -229,7 +229,7 @@ class Prompt(TextArea):
         return Offset() if gone else super().scroll_cursor_visible(center, animate)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Bindings act here and now: bubbling up to the app, they would overtake or be overtaken by the keys around them."""
+        """Bindings go before what Textual's own box would do with a key, and those of an open list before the others."""
         self._look()
         found = self._keys_now().key_to_bindings.get(event.key) or self._bindings.key_to_bindings.get(event.key)
         action = found[0].action if found else ""

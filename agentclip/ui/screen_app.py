@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from textual import events, on
 from textual._styles_cache import StylesCache
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.driver import Driver
@@ -33,6 +33,7 @@ from agentclip.ui.earlier import Earlier
 from agentclip.ui.filters import InOne, NoColour, Readable
 from agentclip.ui.foreign import ForeignFilter
 from agentclip.ui.format import plural
+from agentclip.ui.key_order import KeysInOrder
 from agentclip.ui.keymap import KeyMap
 from agentclip.ui.layout import PaneName
 from agentclip.ui.options import ScreenOptions
@@ -52,7 +53,7 @@ SLICE_S = 0.006
 """What a long session had before is taken for so long between two looks at the keyboard, with pauses of the same length."""
 
 
-class ScreenApp(App[int], inherit_bindings=False):
+class ScreenApp(KeysInOrder, inherit_bindings=False):
     """The screen without what its keys ask for, but for cancelling and ending."""
 
     CSS_PATH = "screen.tcss"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,7 @@ from textual import events
 
 from agentclip.events import AssistantReplied, Notice, TurnEnd, TurnStarted
 from agentclip.messages import AssistantMessage, UserMessage
+from agentclip.ui.app import ChatApp
 from agentclip.ui.help_screen import HelpScreen
 from agentclip.ui.layout import PaneName
 from tests.ui.screens import drawn, make_app, pane_rows, screen_rows, screen_text, send, until
@@ -416,3 +421,17 @@ async def test_e_expands_all_runs_and_collapses_them_again(agent: ScriptedAgent)
         await pilot.press("e")
         await drawn(pilot)
         assert not any("output-" in row for row in pane_rows(chat))
+
+
+def test_what_is_joined_to_one_app_shares_no_private_name() -> None:
+    owners: dict[str, set[str]] = {}
+    for part in ChatApp.__mro__:
+        if part.__module__.startswith("agentclip."):
+            (body,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
+            for function in (each for each in ast.walk(body) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)):
+                kept = [each for each in ast.walk(function) if isinstance(each, ast.Attribute) and function.name == "__init__"]
+                written = [each.attr for each in kept if isinstance(each.ctx, ast.Store)]
+                for name in (function.name, *written):
+                    owners.setdefault(name, set()).add(part.__name__)
+    assert len(owners) > 100
+    assert {name: parts for name, parts in owners.items() if len(parts) > 1 and re.match("_[^_]", name)} == {}

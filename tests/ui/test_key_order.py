@@ -1,0 +1,96 @@
+"""Keys that come all at once act as if they had come one by one."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.widgets import Input
+
+from agentclip.ui.app import ChatApp
+from agentclip.ui.pane import Pane
+from agentclip.ui.picker import Ask, Look, Picker, Row
+from tests.ui.screens import make_app, until
+from tests.ui.scripted import ScriptedAgent
+
+
+def all_at_once(app: ChatApp, *keys: str) -> None:
+    """As a driver sends what it read together: nothing is done between them. More than one sign is the name of a key."""
+    for key in keys:
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+async def test_a_key_of_the_app_waits_for_the_letters_before_it(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test() as pilot:
+        all_at_once(app, *"abc", "ctrl+c", *"tail")
+        await until(pilot, lambda: app.board.prompt.text == "tail")
+
+
+async def test_a_paste_waits_for_the_keys_before_it(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test() as pilot:
+        all_at_once(app, *"one", "ctrl+c", *"two ")
+        app.post_message(events.Paste("three"))
+        all_at_once(app, "!", "enter")
+        await until(pilot, lambda: bool(agent.calls))
+    assert agent.calls == ["submit two three!"]
+
+
+async def test_tab_and_enter_press_the_button(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test() as pilot:
+        agent.begin("go")
+        agent.start("sleep 100")
+        await pilot.pause()
+        all_at_once(app, "tab", "enter")
+        await until(pilot, lambda: agent.calls == ["cancel"])
+
+
+async def test_letters_follow_the_focus(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(120, 40)) as pilot:
+        all_at_once(app, *"ab", "f6", "slash", *"word", "escape", "f6", "f6", "f6", *"cd")
+        await until(pilot, lambda: app.board.prompt.text == "abcd")
+        all_at_once(app, "f6", *"xyz")
+        await until(pilot, lambda: isinstance(app.focused, Pane))
+        assert app.board.prompt.text == "abcd"
+
+
+async def test_what_is_typed_for_a_list_or_a_question_waits_until_it_is_there(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    chosen: list[str | None] = []
+    async with app.run_test() as pilot:
+        rows = [Row(each, each) for each in ("one", "two", "three")]
+        app.push_screen(Picker(rows, Look("Numbers")), chosen.append)
+        all_at_once(app, *"thr", "enter", *"behind")
+        await until(pilot, lambda: app.board.prompt.text == "behind")
+        app.push_screen(Ask("name?"), chosen.append)
+        all_at_once(app, *"me", "enter", *" it")
+        await until(pilot, lambda: app.board.prompt.text == "behind it")
+    assert chosen == ["three", "me"]
+
+
+async def test_a_list_that_nobody_can_type_into_holds_keys_for_a_moment_only(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test() as pilot:
+        question = Ask("name?")
+        app.push_screen(question)
+        await until(pilot, lambda: question.begun)
+        question.begun = False  # as if its box had never come
+        all_at_once(app, *"ab")
+        await until(pilot, lambda: question.query_one(Input).value == "ab")
+
+
+async def test_a_receiver_that_is_gone_holds_no_key(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test() as pilot:
+        box = Input()
+        await app.screen.mount(box)
+        box.focus()
+        await until(pilot, lambda: app.focused is box)
+        app.post_message(events.Key("home", None))
+        box.remove()
+        all_at_once(app, "home", *"ab")
+        await until(pilot, lambda: app.focused is None or app.focused is app.board.prompt)
+        app.board.prompt.focus()
+        all_at_once(app, *"cd")
+        await until(pilot, lambda: app.board.prompt.text.endswith("cd"))
