@@ -13,6 +13,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
+from agentclip.ui.foreign import ForeignFilter
 from agentclip.ui.themes import MIN_CONTRAST, ScreenTheme, contrast, readable
 
 _REVERSE = Style(reverse=True)
@@ -23,15 +24,23 @@ _NO_TEXT = re.compile(r"[\s\u2500-\u259f]*")
 
 
 class InOne(LineFilter):
-    """Several one after the other, as one: between two of them Textual makes every line of the screen anew."""
+    """Several one after the other, and the guard against acting characters last, as one.
+
+    Between two filters Textual makes every line anew; what came out it keeps as long as the filter is the same object.
+    """
 
     def __init__(self, *filters: LineFilter) -> None:
         super().__init__()
         self._filters = filters
+        self._guard = ForeignFilter()
+
+    def of(self, *filters: LineFilter) -> InOne:
+        """One of these: itself, if it is that already."""
+        return self if filters == self._filters else InOne(*filters)
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """What the last one makes of what the ones before made."""
-        for each in self._filters:
+        for each in (*self._filters, self._guard):
             segments = each.apply(segments, background)
         return segments
 

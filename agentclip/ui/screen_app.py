@@ -31,7 +31,6 @@ from agentclip.ui.bars import CancelButton
 from agentclip.ui.board import AgentView, Board
 from agentclip.ui.earlier import Earlier
 from agentclip.ui.filters import InOne, NoColour, Readable
-from agentclip.ui.foreign import ForeignFilter
 from agentclip.ui.format import plural
 from agentclip.ui.key_order import KeysInOrder
 from agentclip.ui.keymap import KeyMap
@@ -65,7 +64,7 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         """Load the themes. Raises ConfigError when there is none."""
         self.themes = Themes.load()
         self.keymap = KeyMap.load(paths.keymap_file())
-        self._guard = ForeignFilter()
+        self._filter = InOne()
         self._signals = EndingSignals(self._signalled)
         super().__init__()
         self.agent = agent
@@ -107,8 +106,9 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's, our own for colours, then the last guard against acting characters."""
-        usual = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
-        return [*usual, InOne(self.colours, self._guard)]
+        usual = (each for each in super().get_line_filters() if not isinstance(each, Monochrome))
+        self._filter = self._filter.of(*usual, self.colours)
+        return [self._filter]
 
     def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  the signature is Textual's
         """Only for other colours: before the first picture Textual asks for all to be read twice."""

@@ -123,3 +123,12 @@ async def test_without_colour_cursor_chosen_run_focus_and_selection_are_seen(
         app.action_theme()
         await drawn(pilot)
         assert "> * dark" in reversed_text()
+
+
+async def test_lines_are_filtered_again_only_by_another_filter(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test():
+        first, again = app.get_line_filters(), app.get_line_filters()
+        assert [id(each) for each in first] == [id(each) for each in again]
+        app.colours = NoColour(app.themes.by_name["dark"])
+        assert app.get_line_filters() != first
