@@ -35,6 +35,12 @@ def test_the_screen_loads_no_provider() -> None:
     assert loaded("import agentclip.ui.app") & {"httpx", "litellm", "PIL"} == set()
 
 
+def test_the_provider_loads_no_command_line() -> None:
+    inside = loaded("import agentclip.model.worker")
+    assert "httpx" in inside
+    assert inside & {"click", "rich", "pygments", "litellm"} == set()
+
+
 def test_importing_does_nothing_visible() -> None:
     done = subprocess.run([sys.executable, "-c", "import agentclip.cli"], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")

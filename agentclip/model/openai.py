@@ -11,7 +11,6 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 
-import httpx
 import msgspec
 
 from agentclip.errors import ErrorCode, ModelError
@@ -20,6 +19,7 @@ from agentclip.model.assemble import ReplyAssembler, ReplyTooLongError
 from agentclip.model.base import ModelFacts, Part
 from agentclip.model.facts import read_models
 from agentclip.model.failures import Refusal, as_error, one_line, read_refusal, read_streamed_error
+from agentclip.model.httpx_alone import httpx
 from agentclip.model.outcome import finished_reply, simpler
 from agentclip.model.protocol import ProviderSettings
 from agentclip.model.sse import EventStream, EventTooLongError

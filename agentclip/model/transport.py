@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-import httpx
-
 from agentclip import __version__
 from agentclip.errors import ErrorCode, ModelError
 from agentclip.model.failures import one_line
+from agentclip.model.httpx_alone import httpx
 from agentclip.model.protocol import ProviderSettings
 
 

@@ -24,7 +24,7 @@ from tests.agent.workbench import asked, bench, crash
 from tests.fake_model.script import Reply, text
 from tests.fake_model.server import FakeModel
 
-DEFAULT_SEEDS = range(30)
+DEFAULT_SEEDS = range(16)
 SLOW_SEEDS = range(1000, 1300)
 COMMANDS = (
     "echo out",

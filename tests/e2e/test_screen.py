@@ -149,15 +149,14 @@ def test_without_a_key_the_first_screen_says_what_was_looked_for_and_lines_run(t
     [
         ({"status": 401, "body": {"error": {"message": "bad key"}}}, "key"),
         ({"status": 404, "body": {"error": {"message": "no such model"}}}, "model"),
-        ({"status": 500, "body": "oops", "repeat": True}, "500"),
+        ({"status": 500, "headers": {"Retry-After": "0"}, "body": "oops", "repeat": True}, "500"),
         ({"text": "half an ans", "cut": True, "repeat": True}, "connection lost"),
     ],
 )
 def test_a_failing_provider_is_one_line_and_the_prompt_stays_usable(
     tmp_path: Path, reply: dict[str, object], shown: str
 ) -> None:
-    env = {"AGENTCLIP_MAX_RETRIES": "0"}
-    with FakeModel([reply]) as server, Terminal(chat(server), cwd=tmp_path, env=env) as terminal:
+    with FakeModel([reply]) as server, Terminal(chat(server), cwd=tmp_path) as terminal:
         terminal.wait_for("type here")
         terminal.type("hi")
         screen = terminal.wait_for(shown)

@@ -126,7 +126,7 @@ def test_a_job_may_itself_be_killed(lines: Lines, mark: str) -> None:
 
 def test_jobs_are_commands_of_the_model(lines: Lines) -> None:
     lines.run("(echo working; sleep 300) & echo started")
-    assert "working" in lines.text("jobs tail 1")
+    wait_until(lambda: "working" in lines.text("jobs tail 1"))
     assert "running" in lines.text("jobs")
     assert lines.run("jobs kill 1").status == 0
     assert lines.executor.jobs.all()[0].look() is False

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable
 
+import textual.app
+import textual.pilot
 from textual.pilot import Pilot
 
 from agentclip.ui.agent_api import AgentApi
 from agentclip.ui.app import ChatApp
 from agentclip.ui.options import ScreenOptions
 from agentclip.ui.pane import Pane
+
+IDLE_S = 0.001
+
+
+async def loop_is_idle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
+    """Three looks in a row at which nothing was left to do: Textual's own way takes 20 ms and guesses on busy machines."""
+    ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]  # noqa: SLF001  no public way
+    began = time.monotonic()
+    idle = 0
+    while (idle < 3 or time.monotonic() - began < min_sleep) and time.monotonic() - began < max_sleep:
+        await asyncio.sleep(IDLE_S)
+        idle = 0 if ready else idle + 1
+
+
+textual.app.wait_for_idle = textual.pilot.wait_for_idle = loop_is_idle  # type: ignore[attr-defined]  # they are not exported
 
 
 def make_app(agent: AgentApi, **options: object) -> ChatApp:

@@ -77,7 +77,7 @@ async def test_enter_goes_to_the_chosen_session_and_this_one_is_closed_first(scr
         await pilot.pause()
         await until(pilot, lambda: "> second task" in screen_text(app))
         await pilot.press("down")
-        await until(pilot, lambda: "an answer" in screen_text(app))
+        await until(pilot, lambda: "an answer" in screen_text(app) and one in screen_text(app))
         text = screen_text(app)
         assert "Sessions of this directory  (2 of 2)" in text
         for part in ("first task", "> first task", "1 turn, 0 runs", "model m", one):

@@ -221,6 +221,8 @@ OVER = {
     "models": lambda app: app.action_model(),
     "first-run": lambda app: app.action_setup(),
 }
+DESCRIBED = {"sessions": "> the first prompt of s-1", "settings": "from      "}
+"""What comes beside these lists a moment later."""
 
 
 @pytest.mark.parametrize("look", [*THEMES, "no-colour"])
@@ -245,6 +247,8 @@ async def test_what_lies_over_the_screen(
         await until(pilot, lambda: True)
         OVER[name](app)
         await until(pilot, lambda: len(app.screen_stack) == 2)
+        if name in DESCRIBED:
+            await until(pilot, lambda: DESCRIBED[name] in screen_text(app))
         await shoot(pilot, pictures, (100, 30), "100x30")
 
 
