@@ -75,10 +75,12 @@ class TerminalDriver(LinuxDriver):
         self._aside: IO[bytes] | None = None
         self._opened = False
         self._listening = threading.Event()
+        self._caught_up = threading.Event()
 
     def listen(self) -> None:
-        """The screen is whole: take what is typed from now on, and what was typed before."""
+        """The screen is whole: take what was typed before, so that the first frame has it, and what is typed from now on."""
         self._listening.set()
+        self._caught_up.wait(LOOK_S)
 
     def start_application_mode(self) -> None:
         """Take the terminal, set descriptor 2 aside. After a stop that nobody could catch, take it again."""
@@ -140,16 +142,17 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read keys and pastes until the screen ends, once it is whole: a key must not meet half a screen."""
+        parser = XTermParser(self._debug)
+        intake = Intake(expecting=self._asks)
         while not self._listening.wait(LOOK_S):
             if self.exit_event.is_set():
                 return
-        parser = XTermParser(self._debug)
-        intake = Intake(expecting=self._asks)
         came = time.monotonic()
+        wait_s = 0.0
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                if selector.select(LOOK_S):
+                if selector.select(wait_s):
                     data = self._read(selector)
                     if not data:
                         self.send_message(HungUp())
@@ -160,6 +163,8 @@ class TerminalDriver(LinuxDriver):
                     self._take(parser, intake.nothing_came(time.monotonic() - came))
                 for event in parser.tick():
                     self.process_message(event)
+                self._caught_up.set()
+                wait_s = LOOK_S
         with contextlib.suppress(EOFError, ParseError):
             for _ in parser.feed(""):
                 pass
