@@ -25,6 +25,8 @@ from agentclip.ui.themes import Ink
 from agentclip.ui.wrap import Row
 
 BOLD = Style(bold=True)
+MIN_COMMAND_CELLS = 12
+"""Of a run's command, before its amounts."""
 
 
 class Bar(Widget):
@@ -159,11 +161,14 @@ class RunHead(Bar):
         words, color = run.outcome()
         spent = run.finished.result.duration_s if run.finished else max(0.0, now_s - run.started_s)
         took = duration(spent) if run.finished else f"{int(spent)}s"
-        amount = f"{plural(run.rows.stdout.lines, 'line')} · {size(run.stdout_size)}"
-        right = f" · {took} · {amount}{' · pinned' if pinned else ''} "
-        left = f" Run {run.number} · "
-        room = max(0, width - cell_len(left) - cell_len(right) - cell_len(words) - 3)
-        command = fit(one_line(run.command), room)
+        amount = (plural(run.rows.stdout.lines, "line"), size(run.stdout_size))
+        left, text = f" Run {run.number} · ", one_line(run.command)
+        for said in ((took, *amount), (took, amount[1]), (took,), ()):
+            right = " · ".join(("", *said, *(("pinned",) if pinned else ()))) + " "
+            room = max(0, width - cell_len(left) - cell_len(right) - cell_len(words) - 3)
+            if room >= min(cell_len(text), MIN_COMMAND_CELLS):
+                break
+        command = fit(text, room)
         head = [
             Segment(left, self.ink["muted"]),
             Segment(command, self.ink["assistant"] + BOLD),

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 
+from textual import events
+
 from agentclip import history
 from agentclip.agent.words import WORDS as AGENT_WORDS
 from agentclip.agent.words import retold, told
@@ -14,6 +16,7 @@ from agentclip.errors import ConfigError
 from agentclip.events import Severity
 from agentclip.file_index import FileIndex
 from agentclip.ui.actions import ACTIONS, WORDS
+from agentclip.ui.bars import CancelButton
 from agentclip.ui.completion import Completion
 from agentclip.ui.format import plural
 from agentclip.ui.keymap import said_keys
@@ -54,6 +57,20 @@ class PromptActions(ScreenApp):
             if run is not None and run.finished is not None and run.finished.result.cwd:
                 return run.finished.result.cwd
         return self.state.cwd or os.getcwd()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A text that nobody else took is meant for the prompt."""
+        self._to_prompt(events.Paste(event.text))
+
+    def on_key(self, event: events.Key) -> None:
+        """So are letters after the Cancel button was pressed."""
+        if event.is_printable and event.key != "space" and isinstance(self.focused, CancelButton):
+            self._to_prompt(events.Key(event.key, event.character))
+
+    def _to_prompt(self, event: events.Key | events.Paste) -> None:
+        if len(self.screen_stack) == 1:
+            self.board.prompt.focus()
+            self.board.prompt.post_message(event)
 
     async def on_prompt_sent(self, message: Prompt.Sent) -> None:
         """A task, a `!` line or a command of the screen."""

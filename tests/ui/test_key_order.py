@@ -15,7 +15,7 @@ from tests.ui.scripted import ScriptedAgent
 def all_at_once(app: ChatApp, *keys: str) -> None:
     """As a driver sends what it read together: nothing is done between them. More than one sign is the name of a key."""
     for key in keys:
-        app.post_message(events.Key(key, key if len(key) == 1 else None))
+        app.post_message(events.Key(key, {"space": " "}.get(key, key if len(key) == 1 else None)))
 
 
 async def test_a_key_of_the_app_waits_for_the_letters_before_it(agent: ScriptedAgent) -> None:
@@ -28,7 +28,7 @@ async def test_a_key_of_the_app_waits_for_the_letters_before_it(agent: ScriptedA
 async def test_a_paste_waits_for_the_keys_before_it(agent: ScriptedAgent) -> None:
     app = make_app(agent)
     async with app.run_test() as pilot:
-        all_at_once(app, *"one", "ctrl+c", *"two ")
+        all_at_once(app, *"one", "ctrl+c", *"two", "space")
         app.post_message(events.Paste("three"))
         all_at_once(app, "!", "enter")
         await until(pilot, lambda: bool(agent.calls))
@@ -64,7 +64,7 @@ async def test_what_is_typed_for_a_list_or_a_question_waits_until_it_is_there(ag
         all_at_once(app, *"thr", "enter", *"behind")
         await until(pilot, lambda: app.board.prompt.text == "behind")
         app.push_screen(Ask("name?"), chosen.append)
-        all_at_once(app, *"me", "enter", *" it")
+        all_at_once(app, *"me", "enter", "space", *"it")
         await until(pilot, lambda: app.board.prompt.text == "behind it")
     assert chosen == ["three", "me"]
 
@@ -94,3 +94,26 @@ async def test_a_receiver_that_is_gone_holds_no_key(agent: ScriptedAgent) -> Non
         app.board.prompt.focus()
         all_at_once(app, *"cd")
         await until(pilot, lambda: app.board.prompt.text.endswith("cd"))
+
+
+async def test_whoever_types_at_the_button_means_the_prompt(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test() as pilot:
+        all_at_once(app, "tab", "space", *"no,", "space", *"wait")
+        await until(pilot, lambda: app.board.prompt.text == "no, wait")
+        assert app.focused is app.board.prompt
+        assert agent.calls == ["cancel"]
+
+
+async def test_a_paste_goes_to_the_prompt_from_everywhere_but_a_list(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(120, 40)) as pilot:
+        for keys in (["tab"], ["f6"], ["f6", "f6"]):
+            all_at_once(app, *keys)
+            app.post_message(events.Paste("text "))
+            await until(pilot, lambda: app.focused is app.board.prompt)
+        await until(pilot, lambda: app.board.prompt.text == "text text text ")
+        app.push_screen(Ask("name?"))
+        app.post_message(events.Paste("a name"))
+        await until(pilot, lambda: isinstance(app.focused, Input) and app.focused.value == "a name")
+        assert app.board.prompt.text == "text text text "
