@@ -19,7 +19,8 @@ DEFERRED_IMPORTS = {
     "cli/__init__.py": {"agentclip.cli.document", "agentclip.cli.output"},  # only a refusal needs words for it
     "cli/output.py": {"json"},  # 1 ms, for who asks for a document
     "preferences.py": {"tomlkit", "tomlkit.exceptions"},  # 40 ms, when a setting is changed
-    "cli/chat.py": {"agentclip.cli.begin", "agentclip.cli.talk"},  # a new session paints before anything else is loaded
+    # a new session paints before anything else is loaded
+    "cli/chat.py": {"agentclip.cli.begin", "agentclip.cli.talk", "agentclip.store.listing"},
     "cli/run.py": {"agentclip.cli"},  # the whole program, while the provider's process starts
     "commands/plugins.py": {"importlib.metadata"},  # 10 ms: only who has plug-ins pays
     # store and models, for those who choose something: not before the picture

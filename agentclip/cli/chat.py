@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 import click
 
+from agentclip import paths
 from agentclip.cli.course import Course
 from agentclip.cli.options import environment_with_keys, model_options, settings_from
 from agentclip.cli.terminals import is_screen, needs_lines
@@ -38,6 +39,10 @@ def command(
     on_screen = is_screen() and not by_line
     if on_screen:
         gc.disable()  # it would walk ten times through modules that stay, 20 ms of them; the screen turns it on
+    if on_screen and resume:
+        from agentclip.store.listing import find  # noqa: PLC0415  registered deferred import
+
+        find(paths.sessions_dir(), resume)  # a misspelt id is said without any picture before
     if on_screen and resume is None and not go_on:
         with first_picture(settings.theme, os.environ):
             from agentclip.cli.begin import begin  # noqa: PLC0415  registered deferred import

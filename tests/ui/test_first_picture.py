@@ -118,12 +118,19 @@ def test_nothing_of_it_vanishes_while_the_screen_comes() -> None:
             assert "raw stream" in session.text
 
 
+def test_a_misspelt_session_is_said_without_any_picture() -> None:
+    with on_terminal("-m", "agentclip", "--resume", "nosuch") as session:
+        assert session.wait_for_end() == 2
+        assert b"no session 'nosuch'" in session.sent
+        assert b"?1049" not in session.sent
+
+
 def test_what_keeps_the_screen_from_coming_is_said_on_the_usual_screen() -> None:
-    with on_terminal("-m", "agentclip", "--resume", "nosuch", environment={"AGENTCLIP_MODEL": "replay:demo"}) as session:
+    with on_terminal("-m", "agentclip", "--continue", environment={"AGENTCLIP_MODEL": "replay:demo"}) as session:
         assert session.wait_for_end() != 0
         assert given_back(session)
         said = session.sent[session.sent.rindex(NORMAL.encode()) :]
-        assert b"nosuch" in said
+        assert b"no session of this directory" in said
         assert b"Traceback" not in said
 
 
