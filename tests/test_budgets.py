@@ -20,7 +20,8 @@ DEFERRED_IMPORTS = {
     "cli/output.py": {"json"},  # 1 ms, for who asks for a document
     "preferences.py": {"tomlkit", "tomlkit.exceptions"},  # 40 ms, when a setting is changed
     # a new session paints before anything else is loaded
-    "cli/chat.py": {"agentclip.cli.begin", "agentclip.cli.talk", "agentclip.store.listing"},
+    "cli/chat.py": {"agentclip.cli.begin", "agentclip.cli.saved", "agentclip.cli.talk"},
+    "cli/begin.py": {"agentclip.cli.sessions", "agentclip.store.session"},
     "cli/run.py": {"agentclip.cli"},  # the whole program, while the provider's process starts
     "commands/plugins.py": {"importlib.metadata"},  # 10 ms: only who has plug-ins pays
     # store and models, for those who choose something: not before the picture

@@ -146,6 +146,10 @@ class Agent:
         """What the provider reported over the session; the cost is None as soon as one whole reply's cost is unknown."""
         return total(self._past.tally.usage, self._journal.aside or NOTHING)
 
+    async def count_usage(self) -> None:
+        """Read the whole session, on a thread, so that `usage` holds up nobody."""
+        await asyncio.to_thread(lambda: self.usage)
+
     @property
     def context_window(self) -> int | None:
         """Tokens that a request may have; None while nobody told."""
@@ -234,8 +238,6 @@ class Agent:
         self.cancel()
         self._wake.set()
         await self._idle.wait()
-
-    # --- a turn ------------------------------------------------------------------------------------------------------
 
     async def _guarded(self, work: Coroutine[None, None, TurnFinished | None]) -> TurnFinished | None:
         """Do a turn or a `!` line; however it ends, the history is whole and the next one can begin."""
@@ -358,8 +360,6 @@ class Agent:
             self._compaction.take_over(model)
             self._session.use_model(model.name)
             self._journal.tell(Notice(one_line(f"{model.name} answers from here on")))
-
-    # --- inside ------------------------------------------------------------------------------------------------------
 
     async def _interruptible(self, work: Coroutine[None, None, _T]) -> _T | None:
         """Await `work`; None when `cancel` ended it."""

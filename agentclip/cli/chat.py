@@ -8,7 +8,6 @@ from contextlib import nullcontext
 
 import click
 
-from agentclip import paths
 from agentclip.cli.course import Course
 from agentclip.cli.options import environment_with_keys, model_options, settings_from
 from agentclip.cli.terminals import is_screen, needs_lines
@@ -39,27 +38,34 @@ def command(
     on_screen = is_screen() and not by_line
     if on_screen:
         gc.disable()  # it would walk ten times through modules that stay, 20 ms of them; the screen turns it on
-    if on_screen and resume:
-        from agentclip.store.listing import find  # noqa: PLC0415  registered deferred import
-
-        find(paths.sessions_dir(), resume)  # a misspelt id is said without any picture before
-    if on_screen and resume is None and not go_on:
-        with first_picture(settings.theme, os.environ):
+        resume = _chosen(resume, go_on=go_on)  # what is wrong with it is said before there is any picture
+    if on_screen and resume != "":
+        with first_picture(settings.theme, os.environ, new=resume is None):
             from agentclip.cli.begin import begin  # noqa: PLC0415  registered deferred import
 
-            status = begin(course, prompt)
-        if not course.ahead:
-            return status
-        prompt, resume = None, course.ahead.pop()
-        _let_go()
-    with first_picture(settings.theme, os.environ, new=False) if on_screen else nullcontext():
-        from agentclip.cli.talk import Wish, talk  # noqa: PLC0415  registered deferred import
-
-        status = talk(course, Wish(prompt, resume, go_on=go_on, by_line=by_line))
+            status = begin(course, prompt, resume)
+    else:
+        status = _talk(course, prompt, resume, go_on=go_on, by_line=by_line)
     while course.ahead:
         _let_go()
-        status = talk(course, Wish(None, course.ahead.pop(), go_on=False, by_line=by_line))
+        status = _talk(course, None, course.ahead.pop(), go_on=False, by_line=by_line)
     return status
+
+
+def _chosen(resume: str | None, *, go_on: bool) -> str | None:
+    if not resume and not go_on:
+        return resume
+    from agentclip.cli.saved import chosen  # noqa: PLC0415  registered deferred import
+
+    return chosen(resume, go_on=go_on)
+
+
+def _talk(course: Course, prompt: str | None, resume: str | None, *, go_on: bool, by_line: bool) -> int:
+    on_screen = is_screen() and not by_line
+    with first_picture(course.settings.theme, os.environ, new=False) if on_screen else nullcontext():
+        from agentclip.cli.talk import Wish, talk  # noqa: PLC0415  registered deferred import
+
+        return talk(course, Wish(prompt, resume, go_on=go_on, by_line=by_line))
 
 
 def _let_go() -> None:

@@ -70,10 +70,12 @@ def _options(settings: Settings, opening: Opening) -> ScreenOptions:
     return opening.course.options(first_screen=opening.first_screen, pick_session=opening.pick_session)
 
 
-async def new_conversation(settings: Settings, environ: Mapping[str, str], stack: AsyncExitStack) -> Conversation:
-    """A new session of this directory with the configured model, closed with `stack`. Raises AgentclipError."""
+async def conversation(
+    settings: Settings, environ: Mapping[str, str], stack: AsyncExitStack, session: Session | None
+) -> Conversation:
+    """A session, or a new one of this directory, with the configured model; closed with `stack`. Raises AgentclipError."""
     model = choose_model(settings, environ) or UnconfiguredModel()
-    session = runtime.open_session(None, Path.cwd(), model.name)
+    session = session or runtime.open_session(None, Path.cwd(), model.name)
     return await stack.enter_async_context(
         runtime.conversation(settings, model, session, choose_light_model(settings, environ))
     )

@@ -20,7 +20,7 @@ from agentclip.shell.state import nearest_existing
 from agentclip.store import copies
 from agentclip.store.facts import SessionFacts, read_facts
 from agentclip.store.history import StoredEvents
-from agentclip.store.listing import find, list_sessions, newest
+from agentclip.store.listing import find, list_sessions
 from agentclip.store.session import Session
 from agentclip.ui.first_picture import held
 
@@ -131,16 +131,6 @@ def export_one(identifier: str, form: str, output: str | None) -> int:
     except OSError as error:
         raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
     return 0
-
-
-def chosen(resume: str | None, *, go_on: bool) -> str | None:
-    """The id to resume, or None for a new session. Raises SessionError: `--continue` finds none here."""
-    if resume is not None or not go_on:
-        return resume
-    facts = newest(paths.sessions_dir(), str(Path.cwd()))
-    if facts is None:
-        raise SessionError("no session of this directory", hint="See all with: agentclip sessions list")
-    return facts.id
 
 
 def settle(session: Session, *, ask: bool = False) -> None:

@@ -14,8 +14,9 @@ from agentclip import paths, runtime
 from agentclip.cli import demo
 from agentclip.cli.course import DEMO, Course
 from agentclip.cli.lines import converse
+from agentclip.cli.saved import chosen
 from agentclip.cli.screen import Opening, show
-from agentclip.cli.sessions import chosen, settle
+from agentclip.cli.sessions import settle
 from agentclip.cli.terminals import is_screen
 from agentclip.errors import SessionError
 from agentclip.model.choose import choose_model

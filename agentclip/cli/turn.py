@@ -21,7 +21,8 @@ from agentclip.cli import expect
 from agentclip.cli.execute import name_survivors, on_signals
 from agentclip.cli.options import environment_with_keys
 from agentclip.cli.output import say, say_json
-from agentclip.cli.sessions import chosen, settle
+from agentclip.cli.saved import chosen
+from agentclip.cli.sessions import settle
 from agentclip.config import Settings
 from agentclip.errors import ErrorCode, category_of
 from agentclip.events import AssistantReplied, CommandFinished, Event, Notice, RetryWaiting, TurnEnd, TurnFinished

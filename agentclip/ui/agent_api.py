@@ -38,7 +38,10 @@ class AgentApi(Protocol):
 
     @property
     def usage(self) -> Usage:
-        """What the session used so far; a cost of None or 0 is not known."""
+        """What the session used so far; a cost of None or 0 is not known. Of a long saved session: after `count_usage`."""
+
+    async def count_usage(self) -> None:
+        """Read the whole session, on a thread, so that `usage` holds up nobody."""
 
     @property
     def context_window(self) -> int | None:

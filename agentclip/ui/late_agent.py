@@ -5,8 +5,11 @@ In: how to build the real one. Out: an AgentApi that is the real one's shadow fr
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+
+from msgspec import Struct
 
 from agentclip.errors import AgentclipError
 from agentclip.events import Event, Recorded
@@ -14,16 +17,33 @@ from agentclip.messages import Usage
 from agentclip.ui.agent_api import AgentApi
 
 
+class Saved(Struct, frozen=True):
+    """What is known of a saved session before there is an agent for it; of a new one nothing."""
+
+    id: str = ""
+    title: str = ""
+    events: Sequence[Recorded] = ()
+    """Grows once the agent is there."""
+
+
 class LateAgent:
-    """Meets AgentApi. Only for a new session: it has no history to show."""
+    """Meets AgentApi."""
 
     def __init__(
-        self, model_name: str, build: Callable[[], Awaitable[AgentApi]], failed: Callable[[AgentclipError], None]
+        self,
+        model_name: str,
+        build: Callable[[], Awaitable[AgentApi]],
+        failed: Callable[[AgentclipError], None],
+        saved: Saved | None = None,
     ) -> None:
         """`failed` is told when there will be no agent."""
         self._model_name = model_name
         self._build = build
         self._failed = failed
+        self._saved = saved or Saved()
+        self._shown = len(self._saved.events)
+        """So many events the screen has from `history`."""
+        self._built = asyncio.Event()
         self._agent: AgentApi | None = None
         self._waiting: deque[tuple[str, Callable[[AgentApi], None]]] = deque()
         """What to show in the queue, and what to do with the agent."""
@@ -39,12 +59,12 @@ class LateAgent:
     @property
     def session_id(self) -> str:
         """Empty until there is one."""
-        return self._agent.session_id if self._agent else ""
+        return self._agent.session_id if self._agent else self._saved.id
 
     @property
     def title(self) -> str:
         """The session's title."""
-        return self._agent.title if self._agent else ""
+        return self._agent.title if self._agent else self._saved.title
 
     @property
     def running(self) -> bool:
@@ -65,6 +85,12 @@ class LateAgent:
     def usage(self) -> Usage:
         """Nothing before there is an agent."""
         return self._agent.usage if self._agent else Usage(0, 0)
+
+    async def count_usage(self) -> None:
+        """Once there is an agent."""
+        await self._built.wait()
+        assert self._agent is not None
+        await self._agent.count_usage()
 
     @property
     def context_window(self) -> int | None:
@@ -98,7 +124,7 @@ class LateAgent:
 
     def history(self) -> Sequence[Recorded]:
         """All stored events so far."""
-        return self._agent.history() if self._agent else ()
+        return self._agent.history() if self._agent else self._saved.events
 
     def submit(self, text: str) -> None:
         """Start a turn, or queue."""
@@ -127,10 +153,13 @@ class LateAgent:
             self._failed(error)
             return
         for listener in self._listeners:
+            for recorded in agent.history()[self._shown :]:
+                listener(recorded.event)
             agent.subscribe(listener)
         if self._loop_detection is not None:
             agent.loop_detection = self._loop_detection
         self._agent = agent
+        self._built.set()
         while self._waiting:
             self._waiting.popleft()[1](agent)
         if self._closed:

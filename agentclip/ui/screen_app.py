@@ -176,7 +176,7 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
             self.run_worker(self._read_cost(), name="cost", exit_on_error=True)
 
     async def _read_cost(self) -> None:
-        await asyncio.to_thread(lambda: self.agent.usage)
+        await self.agent.count_usage()
         self._costed = True
         self.plan_frame()
 

@@ -68,6 +68,9 @@ class ScriptedAgent:
     def history(self) -> Sequence[Recorded]:
         return self._history
 
+    async def count_usage(self) -> None:
+        """It is there."""
+
     def submit(self, text: str) -> None:
         self.calls.append(f"submit {text}")
 

@@ -11,6 +11,10 @@ import pyte
 import pytest
 from pyte.screens import Char
 
+from agentclip import paths
+from agentclip.events import TurnStarted
+from agentclip.messages import UserMessage
+from agentclip.store.session import Session
 from agentclip.ui.first_picture import ALTERNATE, NORMAL, color_system, palette, picture
 from agentclip.ui.themes import Themes
 from tests.ui.pty_session import PtySession, on_terminal
@@ -126,12 +130,15 @@ def test_a_misspelt_session_is_said_without_any_picture() -> None:
 
 
 def test_what_keeps_the_screen_from_coming_is_said_on_the_usual_screen() -> None:
+    open_here = Session.create(paths.sessions_dir(), str(Path.cwd()), "m", "0")
+    open_here.append(TurnStarted(UserMessage("hello")))
     with on_terminal("-m", "agentclip", "--continue", environment={"AGENTCLIP_MODEL": "replay:demo"}) as session:
         assert session.wait_for_end() != 0
         assert given_back(session)
         said = session.sent[session.sent.rindex(NORMAL.encode()) :]
-        assert b"no session of this directory" in said
+        assert b"is open in another agentclip" in said
         assert b"Traceback" not in said
+    open_here.close()
 
 
 @pytest.mark.parametrize(
