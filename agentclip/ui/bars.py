@@ -163,7 +163,7 @@ class RunHead(Bar):
         took = duration(spent) if run.finished else f"{int(spent)}s"
         amount = (plural(run.rows.stdout.lines, "line"), size(run.stdout_size))
         left, text = f" Run {run.number} · ", one_line(run.command)
-        for said in ((took, *amount), (took, amount[1]), (took,), ()):
+        for said in ((took, *amount), (took, amount[0]), (took,), ()):
             right = " · ".join(("", *said, *(("pinned",) if pinned else ()))) + " "
             room = max(0, width - cell_len(left) - cell_len(right) - cell_len(words) - 3)
             if room >= min(cell_len(text), MIN_COMMAND_CELLS):
