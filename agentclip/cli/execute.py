@@ -15,7 +15,7 @@ from msgspec import to_builtins
 
 from agentclip import config, foreign, runtime
 from agentclip.cli.document import document, refusal
-from agentclip.cli.options import inherited_environment
+from agentclip.cli.options import inherited_environment, working_directory
 from agentclip.cli.output import say, say_json
 from agentclip.cli.size import as_document, size_of, table
 from agentclip.errors import CommandError
@@ -44,7 +44,7 @@ def command(
     print_tool_description: bool,
 ) -> int:
     """Run one LINE without any model and show exactly what the model would read."""
-    settings = config.load(os.environ, Path.cwd(), {} if timeout_s is None else {"timeout_s": timeout_s})
+    settings = config.load(os.environ, working_directory(), {} if timeout_s is None else {"timeout_s": timeout_s})
     if print_tool_description:
         say(runtime.tool_description())
         return 0

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from agentclip import config, keystore, paths
+from agentclip.errors import ConfigError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -26,7 +27,15 @@ def model_options(function: _F) -> _F:
 
 def settings_from(**flags: config.Value) -> config.Settings:
     """Settings with the flags that were typed. Raises ConfigError."""
-    return config.load(os.environ, Path.cwd(), {name: value for name, value in flags.items() if value is not None})
+    return config.load(os.environ, working_directory(), {name: value for name, value in flags.items() if value is not None})
+
+
+def working_directory() -> Path:
+    """Ours. Raises ConfigError: somebody removed it."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise ConfigError("the working directory is gone", hint="cd to one that exists") from error
 
 
 def inherited_environment() -> Mapping[str, str]:

@@ -13,6 +13,7 @@ from msgspec import to_builtins
 
 from agentclip import paths
 from agentclip.cli import export
+from agentclip.cli.options import working_directory
 from agentclip.cli.output import say, say_json
 from agentclip.errors import ErrorCode, SessionError, one_line
 from agentclip.events import CommandFinished, CommandStarted
@@ -37,7 +38,7 @@ def command() -> None:
 @click.option("--here", is_flag=True, help="Only those of this directory.")
 def show_list(as_json: bool, here: bool) -> int:
     """List the sessions of this machine, newest first."""
-    found = list_sessions(paths.sessions_dir(), str(Path.cwd()) if here else None)
+    found = list_sessions(paths.sessions_dir(), str(working_directory()) if here else None)
     if as_json:
         say_json({"ok": True, "sessions": [to_builtins(facts) for facts in found]})
         return 0

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 import click
 
 from agentclip import config
-from agentclip.cli.options import settings_from
+from agentclip.cli.options import settings_from, working_directory
 from agentclip.cli.output import say, say_json
 from agentclip.errors import one_line
 from agentclip.preferences import Preference, Preferences
@@ -57,7 +56,7 @@ def take_out(key: str) -> int:
 
 
 def _preferences() -> Preferences:
-    return Preferences(os.environ, Path.cwd(), {})
+    return Preferences(os.environ, working_directory(), {})
 
 
 def _say_now(row: Preference) -> None:

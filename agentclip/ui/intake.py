@@ -18,6 +18,10 @@ START, END = "\x1b[200~", "\x1b[201~"
 BURST = 128
 """Characters in one go that nobody types."""
 _TORN_MOUSE = re.compile(r"(?<!\x1b)\[<\d{1,4};\d{1,5};\d{1,5}[Mm]")
+_BEGUN = re.compile(r"\x1b\[(?:<|\d)[\d;]*\Z")
+"""A report or a key whose end has not come: nobody types that."""
+TORN_S = 2.0
+"""After so long its end is lost."""
 _ALT_ENTER = re.compile(r"\x1b[\r\n]")
 
 
@@ -88,10 +92,14 @@ class Intake:
             self._held = ""
             self._escape_gone = True
             return ["\x1b"]
+        if for_s >= TORN_S and _BEGUN.match(self._held) and not START.startswith(self._held):
+            self._held = ""
         return []
 
     def _hold_back(self, text: str) -> tuple[str, str]:
         length = beginning_of_answer(text, expected=self._expecting, escape_gone=self._escape_gone)
+        if not length and (begun := _BEGUN.search(text)):
+            length = len(begun[0])
         return (text[:-length], text[-length:]) if length else _hold_back(text, START, 4)
 
     def _keys(self, text: str) -> list[Piece]:

@@ -3,9 +3,9 @@
 By itself Textual's app acts at once on keys of its own, while letters that came before them still wait for the widget that has
 the focus: `word Ctrl+C` would clear nothing and `Tab Enter` would stay in the prompt. On slow lines, in what was typed before
 the first frame and under load many keys come at once. Behind every key goes a message the same way, from the widget up to the
-app, and once more; the next key leaves when it has arrived.
+app, and once more; the next key leaves when it has arrived. The mouse stands in line behind keys that wait.
 
-In: keys and pastes of the driver. Out: the same to who has the focus, in order. Must not know: what keys mean.
+In: keys, pastes and the mouse of the driver. Out: the same to who has the focus, in order. Must not know: what keys mean.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentclip.ui.modal import Modal
 
 LOOK_S = 0.02
 MAX_WAIT_S = 0.5
-"""Longer no key waits for another one."""
+"""Longer no key waits for others: a cancel behind many slow ones comes through."""
 
 
 class KeyDone(Message, bubble=True):
@@ -39,21 +39,21 @@ class KeysInOrder(App[int]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._coming: deque[events.Key | events.Paste] = deque()
+        self._coming: deque[tuple[float, events.Event]] = deque()
+        """When each came, and what."""
         self._under_way: KeyDone | None = None
         self._receiver: Widget | None = None
         """Who got the last key."""
-        self._last_s = 0.0
         self._letter = False
         """The last key was one, and went into a box for text."""
         self._looking_again = False
 
     async def on_event(self, event: events.Event) -> None:
         """Everything that is typed stands in line."""
-        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            self._coming.append(event)
-            if len(self._coming) == 1:
-                self._last_s = time.monotonic()
+        busy = bool(self._coming) or self._under_way is not None
+        typed = isinstance(event, events.Key | events.Paste)
+        if not event.is_forwarded and (typed or (busy and isinstance(event, events.InputEvent))):
+            self._coming.append((time.monotonic(), event))
             await self._pass_on()
         else:
             await super().on_event(event)
@@ -73,15 +73,13 @@ class KeysInOrder(App[int]):
             self._under_way = message
 
     async def _pass_on(self) -> None:
-        while self._coming and not self._must_wait(self._coming[0]):
-            event = self._coming.popleft()
-            self._last_s = time.monotonic()
+        while self._coming and self.screen_stack and not self._must_wait(*self._coming[0]):
+            _, event = self._coming.popleft()
             self._receiver = self.focused or self.screen
             self._letter = _letter(event) and isinstance(self._receiver, TextArea | Input)
             await super().on_event(event)
-            if event.is_forwarded:
-                self._send_behind(1)
-        if self._coming and not self._looking_again:
+            self._send_behind(1)
+        if self._coming and self.screen_stack and not self._looking_again:
             self._looking_again = True
             self.set_timer(LOOK_S, self._look_again)
 
@@ -96,13 +94,13 @@ class KeysInOrder(App[int]):
             self._under_way = None
         await self._pass_on()
 
-    def _must_wait(self, event: events.Key | events.Paste) -> bool:
-        if time.monotonic() - self._last_s > MAX_WAIT_S:
+    def _must_wait(self, since_s: float, event: events.Event) -> bool:
+        if time.monotonic() - since_s > MAX_WAIT_S:
             return False
         if self._under_way is None:
             return isinstance(self.screen, Modal) and not self.screen.begun
         return not (self._letter and _letter(event) and self._receiver is self.focused)  # letters move no focus
 
 
-def _letter(event: events.Key | events.Paste) -> bool:
+def _letter(event: events.Event) -> bool:
     return isinstance(event, events.Key) and event.is_printable

@@ -113,9 +113,9 @@ class PromptActions(ScreenApp):
 
     def action_interrupt(self) -> None:
         """Ctrl+C during a search ends it, unless something runs."""
-        prompt = self.board.prompt
-        if prompt.search.opened and not (self.agent.running or self.agent.stopping):
-            prompt.close_popup()
+        searching = self.board.prompt.search.opened or self.board.find.opened
+        if searching and not (self.agent.running or self.agent.stopping):
+            self.close_open()
         else:
             super().action_interrupt()
 

@@ -6,7 +6,10 @@ In: a name, a changed file, what the terminal tells. Out: another look. Must not
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
+
+from textual.timer import Timer
 
 from agentclip import paths
 from agentclip.errors import ConfigError
@@ -23,6 +26,8 @@ SETTING = "screen.theme"
 WATCHER = "theme files"
 LOOK_S = 1.0
 """How often the files are looked at."""
+REST_S = 0.05
+"""The cursor must rest that long on a theme before it is tried: it costs as much as ten frames."""
 
 
 class ThemeActions(ScreenApp):
@@ -31,6 +36,8 @@ class ThemeActions(ScreenApp):
     def on_mount(self) -> None:
         """Look at the files from now on, if there are any to be edited."""
         self._files = state_of_files()
+        self._trial: Timer | None = None
+        """Before the theme under the cursor is tried."""
         self._watch_files()
 
     def action_theme(self, name: str = "") -> None:
@@ -85,10 +92,18 @@ class ThemeActions(ScreenApp):
         return "dark" if self.themes.by_name[name].dark else "light"
 
     def _try(self, name: str) -> None:
-        if name == AUTO or name in self.themes.by_name:  # its file may be gone meanwhile
+        if self._trial is not None:
+            self._trial.stop()
+        self._trial = self.set_timer(REST_S, partial(self._wear_named, name))
+
+    def _wear_named(self, name: str) -> None:
+        # Its file may be gone meanwhile, and so may the screen.
+        if self.board.chat.is_attached and (name == AUTO or name in self.themes.by_name):
             self.wear(self._theme_of(name))
 
     def _chosen(self, name: str | None) -> None:
+        if self._trial is not None:
+            self._trial.stop()
         self._watch_files()
         if name is None:
             self.wear(self._theme_of(self.theme_wanted))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from agentclip import paths
 from tests.cli.program import agentclip
@@ -28,3 +32,14 @@ def test_what_cannot_be_set_is_refused_with_what_is_allowed(tmp_path: Path) -> N
     assert (done.returncode, b"Allowed: native, text" in done.stderr) == (78, True)
     done = agentclip("config", "set", "run.timeout", "7", cwd=tmp_path)
     assert (done.returncode, b"`run.timeout_s`" in done.stderr) == (78, True)
+
+
+@pytest.mark.parametrize("words", ["config show", "exec pwd", "run x", "sessions list --here", "--line", ""])
+def test_without_a_directory_nothing_begins(tmp_path: Path, words: str) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    line = f"cd {folder} && rmdir {folder} && exec {sys.executable} -P -m agentclip {words}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (78, "")
+    assert "agentclip: the working directory is gone. Next: cd to one that exists" in done.stderr
+    assert "Traceback" not in done.stderr

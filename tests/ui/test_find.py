@@ -344,3 +344,13 @@ async def test_ctrl_f_does_nothing_under_the_help(agent: ScriptedAgent) -> None:
         await pilot.press("f1", "ctrl+f")
         await pilot.pause()
         assert not app.board.find.opened
+
+
+async def test_ctrl_c_closes_the_line_of_a_search(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+f", "x")
+        await until(pilot, lambda: app.board.find.opened)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: not app.board.find.opened)
+        assert "to quit" not in screen_text(app)

@@ -54,3 +54,19 @@ def test_bytes_that_are_no_text_and_torn_mouse_reports_are_dropped() -> None:
 def test_a_character_torn_between_two_reads_is_whole() -> None:
     data = "中".encode()
     assert take(data[:1], data[1:]) == ["中"]
+
+
+@pytest.mark.parametrize("whole", ["\x1b[<0;5;5M", "\x1b[<35;120;40m", "\x1b[15~", "\x1b[1;5A"])
+def test_what_is_torn_inside_waits_for_its_end(whole: str) -> None:
+    for at in range(3, len(whole)):
+        intake = Intake()
+        assert intake.feed(f"a{whole[:at]}".encode()) == ["a"]
+        assert intake.nothing_came(0.5) == []
+        assert intake.feed(f"{whole[at:]}b".encode()) == [f"{whole}b"]
+
+
+def test_what_lost_its_end_is_forgotten() -> None:
+    intake = Intake()
+    assert intake.feed(b"\x1b[<0;5;5") == []
+    assert intake.nothing_came(3.0) == []
+    assert intake.feed(b"hello") == ["hello"]

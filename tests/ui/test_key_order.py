@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from textual import events
 from textual.widgets import Input
 
 from agentclip.ui.app import ChatApp
 from agentclip.ui.pane import Pane
 from agentclip.ui.picker import Ask, Look, Picker, Row
-from tests.ui.screens import make_app, until
+from tests.ui.screens import make_app, screen_text, until
 from tests.ui.scripted import ScriptedAgent
 
 
@@ -117,3 +120,40 @@ async def test_a_paste_goes_to_the_prompt_from_everywhere_but_a_list(agent: Scri
         app.post_message(events.Paste("a name"))
         await until(pilot, lambda: isinstance(app.focused, Input) and app.focused.value == "a name")
         assert app.board.prompt.text == "text text text "
+
+
+async def test_a_click_waits_for_the_keys_before_it(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(120, 40)) as pilot:
+        agent.run("echo hello", b"hello\n")
+        await until(pilot, lambda: "hello" in screen_text(app))
+        all_at_once(app, *"word", "ctrl+c", "r")
+        click(app, 10, 15)
+        await until(pilot, lambda: app.focused is app.board.chat)
+        assert (app.board.prompt.text, agent.calls) == ("r", [])
+
+
+def click(app: ChatApp, x: int, y: int) -> None:
+    for kind in (events.MouseDown, events.MouseUp):
+        app.post_message(kind(None, x, y, 0, 0, 1, shift=False, meta=False, ctrl=False, screen_x=x, screen_y=y))
+
+
+@pytest.mark.parametrize("before", [[], ["f6"], ["f6", "f6"], ["tab"]])
+async def test_letters_wait_for_the_focus_that_a_key_of_the_app_moves(agent: ScriptedAgent, before: list[str]) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.board.prompt.entries.share(["echo one", "other"])
+        all_at_once(app, *before, "ctrl+r", *"ech")
+        await until(pilot, lambda: app.board.prompt.text == "ech" and app.board.prompt.search.opened)
+
+
+async def test_a_cancel_does_not_stand_in_line_for_long(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(120, 40)) as pilot:
+        agent.begin("go")
+        app.action_theme("")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        began = time.monotonic()
+        all_at_once(app, *["down", "up"] * 100, "f8")
+        await until(pilot, lambda: agent.calls == ["cancel"])
+        assert time.monotonic() - began < 5  # 0.5 s here
