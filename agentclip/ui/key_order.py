@@ -48,6 +48,11 @@ class KeysInOrder(App[int]):
         """The last key was one, and went into a box for text."""
         self._looking_again = False
 
+    @property
+    def keys_wait(self) -> bool:
+        """Whether there are some that have not left yet."""
+        return bool(self._coming)
+
     async def on_event(self, event: events.Event) -> None:
         """Everything that is typed stands in line."""
         busy = bool(self._coming) or self._under_way is not None

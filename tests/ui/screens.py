@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from weakref import WeakSet
 
 import textual.app
 import textual.pilot
@@ -16,23 +17,30 @@ from agentclip.ui.options import ScreenOptions
 from agentclip.ui.pane import Pane
 
 IDLE_S = 0.001
+APPS: WeakSet[ChatApp] = WeakSet()
+"""Those that run, and some that ran."""
 
 
 async def loop_is_idle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Three looks in a row at which nothing was left to do: Textual's own way takes 20 ms and guesses on busy machines."""
+    """Three looks in a row at which nothing was left to do, and no key waits.
+
+    Textual's own way takes 20 ms, and guesses on busy machines.
+    """
     ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]  # noqa: SLF001  no public way
     began = time.monotonic()
     idle = 0
     while (idle < 3 or time.monotonic() - began < min_sleep) and time.monotonic() - began < max_sleep:
         await asyncio.sleep(IDLE_S)
-        idle = 0 if ready else idle + 1
+        idle = 0 if ready or any(app.keys_wait for app in APPS if app.is_running) else idle + 1
 
 
 textual.app.wait_for_idle = textual.pilot.wait_for_idle = loop_is_idle  # type: ignore[attr-defined]  # they are not exported
 
 
 def make_app(agent: AgentApi, **options: object) -> ChatApp:
-    return ChatApp(agent, ScreenOptions(**options))  # type: ignore[arg-type]  # options of the test
+    app = ChatApp(agent, ScreenOptions(**options))  # type: ignore[arg-type]  # options of the test
+    APPS.add(app)
+    return app
 
 
 def screen_rows(app: ChatApp) -> list[str]:
@@ -59,6 +67,7 @@ async def until(pilot: Pilot[int], condition: Callable[[], bool], timeout_s: flo
     """Wait for a condition, and then for everything to be drawn."""
     app = pilot.app
     assert isinstance(app, ChatApp)
+    APPS.add(app)
     waited_s = 0.0
     while not (condition() and app.quiet):
         assert waited_s < timeout_s, screen_text(app)
