@@ -113,10 +113,12 @@ class Picker(Modal[T]):
         self._moved()
 
     def on_key(self, event: events.Key) -> None:
-        """What is typed before the box has the focus is not lost."""
-        if not self._box.has_focus:
+        """What is typed before the box has the focus, or after a click took it away, is not lost."""
+        if self.focused is None:
             event.stop()
-            self._box.post_message(events.Key(event.key, event.character))
+            self.set_focus(self._box)
+            again = events.Key(event.key, event.character).set_sender(self.app)  # else it would bubble no further than here
+            (self._box if event.is_printable else self.app).post_message(again)
 
     def fill(self, rows: Sequence[Row[T]], look: Look[T] | None = None) -> None:
         """Other rows, and perhaps other words around them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -157,3 +158,21 @@ async def test_a_cancel_does_not_stand_in_line_for_long(agent: ScriptedAgent) ->
         all_at_once(app, *["down", "up"] * 100, "f8")
         await until(pilot, lambda: agent.calls == ["cancel"])
         assert time.monotonic() - began < 5  # 0.5 s here
+
+
+@pytest.mark.parametrize(("key", "at", "typed"), [("down", 2, ""), ("f3", 1, ""), ("x", 1, "x")])
+async def test_a_list_that_lost_the_focus_takes_it_back_with_the_next_key(
+    agent: ScriptedAgent, key: str, at: int, typed: str
+) -> None:
+    app = make_app(agent)
+    async with app.run_test() as pilot:
+        picker = Picker([Row(each, each) for each in ("one", "two", "x")], Look("Numbers"))
+        app.push_screen(picker)
+        await until(pilot, lambda: picker.begun)
+        picker.set_focus(None)
+        all_at_once(app, key)
+        box = picker.query_one(Input)
+        await until(pilot, lambda: picker.focused is box and (picker.rows.amount[0], box.value) == (at, typed))
+        spent = time.process_time()
+        await asyncio.sleep(0.3)
+        assert time.process_time() - spent < 0.2  # the key is not handed round for ever
