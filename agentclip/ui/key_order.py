@@ -80,6 +80,8 @@ class KeysInOrder(App[int]):
     async def _pass_on(self) -> None:
         while self._coming and self.screen_stack and not self._must_wait(*self._coming[0]):
             _, event = self._coming.popleft()
+            if isinstance(self.screen, Modal) and isinstance(event, events.Key | events.Paste):
+                self.screen.take_focus()
             self._receiver = self.focused or self.screen
             self._letter = _letter(event) and isinstance(self._receiver, TextArea | Input)
             await super().on_event(event)

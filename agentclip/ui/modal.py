@@ -29,6 +29,11 @@ class Modal(ModalScreen[T]):
         """From now on."""
         self.begun = True
 
+    def take_focus(self) -> None:
+        """A click beside the box took it away; what is typed is meant for the box all the same."""
+        if self.begun and self.focused is None and self.AUTO_FOCUS:
+            self.set_focus(self.query_one(self.AUTO_FOCUS))
+
     @override
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """Close, now or as soon as nothing lies above; nothing when it is closed already."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from msgspec import Struct
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingsMap, BindingType
 from textual.containers import Container, VerticalScroll
@@ -111,14 +111,6 @@ class Picker(Modal[T]):
         if current is not None:
             self.rows.go_to(current.value)
         self._moved()
-
-    def on_key(self, event: events.Key) -> None:
-        """What is typed before the box has the focus, or after a click took it away, is not lost."""
-        if self.focused is None:
-            event.stop()
-            self.set_focus(self._box)
-            again = events.Key(event.key, event.character).set_sender(self.app)  # else it would bubble no further than here
-            (self._box if event.is_printable else self.app).post_message(again)
 
     def fill(self, rows: Sequence[Row[T]], look: Look[T] | None = None) -> None:
         """Other rows, and perhaps other words around them."""
