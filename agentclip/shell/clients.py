@@ -2,7 +2,7 @@
 
 A client hands over its argv, directory, environment and its three descriptors; the command runs in this process on those
 very descriptors, so loops, `xargs`, here-documents and `$(...)` work as with any program. A client that dies cancels
-its command.
+its command. Every run has the folder under a name of its own (a link to itself): by it a client tells whose command it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ import array, json, os, socket, sys
 
 def main():
     folder = os.path.dirname(os.path.abspath(__file__))
-    call = {"argv": [os.path.basename(sys.argv[1]), *sys.argv[2:]], "cwd": os.getcwd(), "env": dict(os.environ)}
+    called_by, name = os.path.split(sys.argv[1])
+    argv = [name, *sys.argv[2:]]
+    call = {"run": os.path.basename(called_by), "argv": argv, "cwd": os.getcwd(), "env": dict(os.environ)}
     data = json.dumps(call).encode("utf-8", "surrogateescape")
     os.chdir(folder)  # a socket's path may hold 107 bytes: from here it is one word
     with socket.socket(socket.AF_UNIX) as s:
@@ -52,6 +54,8 @@ main()
 class Call(Struct, frozen=True):
     """What a client asks for."""
 
+    run: int
+    """The number of the run it belongs to, which may have ended: then the client is a job's."""
     argv: tuple[str, ...]
     cwd: str
     env: Mapping[str, str]
@@ -74,6 +78,13 @@ class Clients:
         self._server.listen(64)
         self._thread = threading.Thread(target=self._accept, name="clients", daemon=True)
         self._thread.start()
+
+    def path_for(self, run: int) -> str:
+        """The folder under the name that a run has it in its PATH."""
+        name = self.folder / str(run)
+        if not name.is_symlink():
+            name.symlink_to(".")
+        return str(name)
 
     def close(self) -> None:
         """No new calls; the programs are removed."""
@@ -142,7 +153,7 @@ def _receive(connection: socket.socket) -> tuple[Call | None, list[int]]:
         data += block
     try:
         fields = json.loads(data.decode("utf-8", "surrogateescape"))
-        return Call(tuple(fields["argv"]), fields["cwd"], fields["env"]), list(descriptors)
+        return Call(int(fields["run"]), tuple(fields["argv"]), fields["cwd"], fields["env"]), list(descriptors)
     except (ValueError, KeyError, TypeError):
         return None, list(descriptors)
 

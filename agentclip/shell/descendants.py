@@ -94,9 +94,11 @@ def own_children() -> set[int]:
 class Family:
     """The processes of one run: the leaders of its stages and everything that came of them."""
 
-    def __init__(self, foreign: Callable[[], Collection[int]]) -> None:
+    def __init__(self, foreign: Callable[[], Collection[int]], stop_commands: Callable[[], None]) -> None:
         self._foreign = foreign
         """Pids that are never ours: provider processes, jobs of other runs."""
+        self._stop_commands = stop_commands
+        """They know of it before a process does: the end of a writer that dies is no end of file for them."""
         self._claims_orphans = True
         self._before = own_children()
         self._known: dict[int, int] = {}
@@ -162,7 +164,8 @@ class Family:
         return LINUX and self._claims_orphans and is_orphan and row.pid not in self._before
 
     def signal(self, number: signal.Signals) -> tuple[Process, ...]:
-        """Send a signal to every member; return who was alive."""
+        """Stop the commands, send a signal to every member; return who was alive."""
+        self._stop_commands()
         members = self.alive()
         for row in members:
             send(row, number)
@@ -170,6 +173,7 @@ class Family:
 
     def kill_all(self, attempts: int = 50) -> bool:
         """SIGKILL until nobody is left, also against a loop that respawns; True when all are gone."""
+        self._stop_commands()
         for attempt in range(attempts):
             members = self.alive()
             if not [row for row in members if row.state != "Z"]:

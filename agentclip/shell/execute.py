@@ -130,8 +130,8 @@ class Executor:
         self._numbers = max(place.last_number, _last_number(self._output))
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="run")
         self._clients: Clients | None = None
-        self._runner: CommandRunner | None = None
-        self._lock = threading.Lock()
+        self._runners: dict[int, CommandRunner] = {}
+        """By number, of the run that goes on and of those whose jobs may still call our commands."""
         become_subreaper()
 
     def plan(self, source: str, *, raw: bool = False) -> Chain:
@@ -156,9 +156,10 @@ class Executor:
     def run_raw(self, source: str, on_run: Callable[[Run], None] | None = None) -> ChainResult:
         """`exec --raw`: our own stdin, stdout and stderr, bash's statuses, no limits, no spools, on this thread."""
         chain = self.plan(source, raw=True)
-        plan = RunPlan(0, chain, None, self._place.spool_limit_bytes, ignore, self._client_path(chain), None)
+        plan = RunPlan(0, chain, None, self._place.spool_limit_bytes, ignore, self._client_path(chain, 0), None)
         router = Router(self.table, self.state, raw=True)
-        run = Run(RunParts(plan, router, InheritedStreams(), self._commands(0), self._family()))
+        runner = self._commands(0)
+        run = Run(RunParts(plan, router, InheritedStreams(), runner, self._family(runner)))
         if on_run is not None:
             on_run(run)
         return run.execute()
@@ -196,11 +197,11 @@ class Executor:
                 request.timeout_s,
                 self._place.spool_limit_bytes,
                 request.on_event,
-                self._client_path(handle.chain),
+                self._client_path(handle.chain, number),
                 StateReport(self._place.folder, number),
                 self._place.ulimit,
             )
-            run = Run(RunParts(plan, Router(self.table, self.state), streams, runner, self._family()))
+            run = Run(RunParts(plan, Router(self.table, self.state), streams, runner, self._family(runner)))
             handle.attach(run)
             before = self.state.changes()
             result = replace(_explained(run.execute(), runner), images=tuple(runner.images), artifacts=runner.artifacts)
@@ -208,6 +209,7 @@ class Executor:
             result = replace(result, exports=after)
         if result.ended is Ended.EXITED and (job := self._survivors(handle, run, spool)) is not None:
             return replace(result, jobs=(job,))
+        del self._runners[number]
         return result
 
     def _survivors(self, handle: RunHandle, run: Run, spool: Spool) -> BackgroundJob | None:
@@ -216,17 +218,15 @@ class Executor:
         spool.close()
         return None
 
-    def _family(self) -> Family:
-        return Family(lambda: frozenset(self._place.own_pids()) | self.jobs.pids())
+    def _family(self, runner: CommandRunner) -> Family:
+        return Family(lambda: frozenset(self._place.own_pids()) | self.jobs.pids(), runner.stop)
 
     def _commands(self, number: int) -> CommandRunner:
-        runner = CommandRunner(self._output / f"cmd-{number}")
-        with self._lock:
-            self._runner = runner
+        runner = self._runners[number] = CommandRunner(self._output / f"cmd-{number}")
         return runner
 
-    def _client_path(self, chain: Chain) -> str | None:
-        """The clients' folder when the line names a command of ours where we cannot run it ourselves.
+    def _client_path(self, chain: Chain, number: int) -> str | None:
+        """The clients' folder as this run has it, when the line names a command of ours where we cannot run it ourselves.
 
         The environment stays exactly the session's for all other lines.
         """
@@ -237,12 +237,11 @@ class Executor:
             self._clients = Clients(
                 self._place.folder / "clients", [command.declaration.name for command in self.table], self._serve_client
             )
-        return str(self._clients.folder)
+        return self._clients.path_for(number)
 
     def _serve_client(self, call: Call, descriptors: Descriptors, cancelled: threading.Event) -> int:
         command = self.table.get(call.argv[0])
-        with self._lock:
-            runner = self._runner
+        runner = self._runners.get(call.run)
         if command is None or runner is None:
             return 127
         end = runner.run(command, call.argv, descriptors, Surroundings(call.cwd, call.env), cancelled)

@@ -26,7 +26,7 @@ IMAGE_ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "i
 
 
 class CommandRunner:
-    """Runs commands of one run, and keeps the pictures that they attach and the names of files that they make."""
+    """Runs commands of one run, stops them, and keeps the pictures that they attach and the names of files that they make."""
 
     def __init__(self, stem: Path) -> None:
         self._stem = stem
@@ -36,6 +36,8 @@ class CommandRunner:
         self.client_failure: CommandFailure | None = None
         """Of the last command inside bash that stopped with an error."""
         self._made: dict[str, Artifact] = {}
+        self._going: set[threading.Event] = set()
+        self._stopped = False
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:
@@ -46,8 +48,9 @@ class CommandRunner:
     def run(
         self, command: Command, argv: Sequence[str], descriptors: Descriptors, where: Surroundings, cancelled: threading.Event
     ) -> CommandEnd:
-        """How it ended. The descriptors stay the caller's."""
+        """How it ended; `cancelled` tells it to stop, and so does `stop`. The descriptors stay the caller's."""
         with contextlib.ExitStack() as stack:
+            stack.enter_context(self._stopped_by(cancelled))
             stdin = stack.enter_context(os.fdopen(os.dup(descriptors.stdin), "rb"))
             stdout = stack.enter_context(_writer(descriptors.stdout))
             stderr = stack.enter_context(_writer(descriptors.stderr))
@@ -55,6 +58,25 @@ class CommandRunner:
             end = _guarded(command, argv, io)
             status = _flushed(stdout, _flushed(stderr, end.status))
             return end if status == end.status else CommandEnd(status)
+
+    def stop(self) -> None:
+        """Tell all that go on, and all that begin from now on, to stop."""
+        with self._lock:
+            self._stopped = True
+            for cancelled in self._going:
+                cancelled.set()
+
+    @contextlib.contextmanager
+    def _stopped_by(self, cancelled: threading.Event) -> Iterator[None]:
+        with self._lock:
+            self._going.add(cancelled)
+            if self._stopped:
+                cancelled.set()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._going.discard(cancelled)
 
     def _note_made(self, path: Path, created: bool) -> None:  # noqa: FBT001  the shape of `CommandIO.made`
         real = os.path.realpath(path)

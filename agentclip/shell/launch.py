@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -121,8 +121,8 @@ class Launcher:
                     return self._start_program(index, stage, descriptors) or self._start_bash(index, stage, given)
                 kept = Descriptors(os.dup(descriptors.stdin), os.dup(descriptors.stdout), os.dup(descriptors.stderr))
         except RedirectError:
-            return ThreadStage(index, stage, lambda _: CommandEnd(1), self._wake)
-        return ThreadStage(index, stage, lambda cancelled: self._command(stage, kept, cancelled), self._wake)
+            return ThreadStage(index, stage, lambda: CommandEnd(1), self._wake)
+        return ThreadStage(index, stage, lambda: self._command(stage, kept), self._wake)
 
     def _start_program(self, index: int, stage: Stage, descriptors: Descriptors) -> RunningStage | None:
         """None when the kernel refuses: bash knows what to do with it (a script without `#!`) or how to say why not."""
@@ -143,11 +143,11 @@ class Launcher:
             process = start_bash(stage.text, given, where)
         except OSError as error:
             say(given.stderr, f"agentclip: cannot start bash: {os.strerror(error.errno or 0)}\n")
-            return ThreadStage(index, stage, lambda _: CommandEnd(126), self._wake)
+            return ThreadStage(index, stage, lambda: CommandEnd(126), self._wake)
         self.family.add_leader(process.pid)
         return ProcessStage(index, stage, process)
 
-    def _command(self, stage: Stage, kept: Descriptors, cancelled: threading.Event) -> CommandEnd:
+    def _command(self, stage: Stage, kept: Descriptors) -> CommandEnd:
         argv = stage.argv or ()
         try:
             table = self._router.table
@@ -158,7 +158,7 @@ class Launcher:
                 return CommandEnd(127, unknown_command(argv[0], table, programs))
             where = self._where()
             where = replace(where, env={**where.env, **dict(stage.assignments)})
-            return self._runner.run(command, argv, kept, where, cancelled)
+            return self._runner.run(command, argv, kept, where, threading.Event())
         finally:
             for descriptor in (kept.stdin, kept.stdout, kept.stderr):
                 os.close(descriptor)
@@ -168,6 +168,13 @@ class Launcher:
         if self.plan.client_path is not None:
             env["PATH"] = f"{self.plan.client_path}{os.pathsep}{env.get('PATH', os.defpath)}"
         return Surroundings(self._state.cwd, env, self.plan.ulimit, self._directory)
+
+    def without_clients(self, env: Mapping[str, str]) -> Mapping[str, str]:
+        """What a line reported, without what it got for itself alone: the clients' folder in its PATH."""
+        if self.plan.client_path is None or "PATH" not in env:
+            return env
+        kept = [entry for entry in env["PATH"].split(os.pathsep) if entry != self.plan.client_path]
+        return {**env, "PATH": os.pathsep.join(kept)}
 
     def hold_directory(self) -> None:
         """Keep the directory open: a line may remove it and go on working there, as in bash."""

@@ -186,9 +186,6 @@ class Run:
             return
         now = time.monotonic()
         while (number := self._ladder.due(now)) is not None:
-            for stage in pending:
-                if isinstance(stage, ThreadStage):
-                    stage.cancelled.set()
             if number is signal.SIGKILL:
                 self.family.kill_all()
             else:
@@ -252,7 +249,8 @@ class Run:
             return
         report = self.plan.report.read()
         if report is not None:
-            self._state.adopt(*report)
+            cwd, env = report
+            self._state.adopt(cwd, self._launcher.without_clients(env))
         elif self._ladder is None:
             self.notes.append(
                 "the line told nothing of its working directory and exports (trap, exec or a kill): they stay as before"

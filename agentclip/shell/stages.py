@@ -104,14 +104,14 @@ class ProcessStage(RunningStage):
         )
 
 
-Work = Callable[[threading.Event], CommandEnd]
-"""One of our commands at work; the event is set when it is to stop."""
+Work = Callable[[], CommandEnd]
+"""One of our commands at work."""
 
 _BROKEN = CommandEnd(70)
 
 
 class ThreadStage(RunningStage):
-    """One of our commands, or a word that nothing answers to. A thread cannot be killed: it looks at `cancelled`."""
+    """One of our commands, or a word that nothing answers to. A thread cannot be killed: the command itself looks."""
 
     pid: int | None = None
 
@@ -119,7 +119,6 @@ class ThreadStage(RunningStage):
         self.index = index
         self.stage = stage
         self.started = time.monotonic()
-        self.cancelled = threading.Event()
         self._end: CommandEnd | None = None
         self._finished = 0.0
         self._wake = wake
@@ -129,7 +128,7 @@ class ThreadStage(RunningStage):
     def _run(self, work: Work) -> None:
         end = _BROKEN
         try:
-            end = work(self.cancelled)
+            end = work()
         finally:
             self._finished = time.monotonic()
             self._end = self._end or end

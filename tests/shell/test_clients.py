@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +46,54 @@ def test_a_cancel_ends_a_command_behind_a_client(lines: Lines) -> None:
     handle.cancel()
     handle.result()
     wait_until(lambda: [f.name for f in lines.work.iterdir()] == ["begun"])
+
+
+DEAF = "tail -f /dev/null | (trap '' INT TERM; touch begun; write never.txt)"
+"""Of the two the writer always dies first."""
+
+
+def test_a_cancel_that_kills_the_writer_first_is_no_end_of_file(lines: Lines) -> None:
+    handle = lines.start(f"for i in 1; do {DEAF}; done")
+    wait_until((lines.work / "begun").exists)
+    time.sleep(0.3)  # the client is a Python that starts
+    handle.cancel()
+    assert handle.result().status == 130
+    assert [f.name for f in lines.work.iterdir()] == ["begun"]
+
+
+def test_a_killed_job_whose_writer_dies_first_stores_nothing(lines: Lines) -> None:
+    lines.run(f"for i in 1; do {DEAF} & done")
+    wait_until((lines.work / "begun").exists)
+    time.sleep(0.3)
+    lines.executor.jobs.kill(lines.executor.jobs.all())
+    assert [f.name for f in lines.work.iterdir()] == ["begun"]
+
+
+WAIT = "while [ ! -e go ]; do sleep 0.02; done"
+
+
+def test_a_cancel_leaves_the_commands_of_earlier_jobs_alone(lines: Lines) -> None:
+    lines.run(f"for i in 1; do {WAIT} | write late.txt >/dev/null & done")
+    handle = lines.start("for i in 1; do tail -f /dev/null | write never.txt; done")
+    time.sleep(0.3)
+    handle.cancel()
+    handle.result()
+    lines.run("touch go")
+    wait_until((lines.work / "late.txt").exists)
+
+
+def test_what_a_job_makes_is_not_told_of_a_later_run(lines: Lines) -> None:
+    lines.run(f"for i in 1; do ({WAIT}; write late.txt x >/dev/null) & done")
+    ran = lines.run("for i in 1; do write other.txt x; touch go; done; while [ ! -e late.txt ]; do sleep 0.02; done; sleep 0.2")
+    assert [Path(each.path).name for each in ran.result.artifacts] == ["other.txt"]
+
+
+def test_the_folder_of_clients_stays_out_of_the_session(lines: Lines) -> None:
+    path = lines.executor.state.env["PATH"]
+    lines.run("for i in 1; do write a b >/dev/null; done")
+    assert lines.executor.state.env["PATH"] == path
+    lines.run("export PATH=/first:$PATH:/last; for i in 1; do write a b >/dev/null; done")
+    assert lines.executor.state.env["PATH"] == f"/first:{path}:/last"
 
 
 def test_the_environment_is_untouched_unless_the_line_names_a_command(lines: Lines) -> None:
