@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -50,6 +51,12 @@ def _living(pids: set[int]) -> list[str]:
         with contextlib.suppress(OSError):
             found.append(Path(f"/proc/{row.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
     return found
+
+
+def pytest_configure() -> None:
+    """Tests send Ctrl+C; who starts them in the background of a script has it ignored, and all they start as well."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.hookimpl(trylast=True)

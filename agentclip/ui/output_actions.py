@@ -6,19 +6,21 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from agentclip.errors import ConfigError
 from agentclip.events import Severity
 from agentclip.ui.find_actions import FindActions
 from agentclip.ui.layout import PaneName
+from agentclip.ui.lending import LendingApp
 from agentclip.ui.pager import pager_words, reading
 from agentclip.ui.pane import Pane
 from agentclip.ui.runs import Run
 from agentclip.ui.transcript_items import RunItem
 
 
-class OutputActions(FindActions):
+class OutputActions(FindActions, LendingApp):
     """Of the pane that has the focus, or had it last."""
 
     def action_copy(self) -> None:
@@ -42,7 +44,7 @@ class OutputActions(FindActions):
         except ConfigError as error:
             self.complain(str(error))
             return
-        self.run_worker(self._read_in_pager(words, found), name="pager", exit_on_error=True)
+        self.begin_lending(partial(self._read_in_pager, words, found))
 
     def action_wrap(self) -> None:
         """Long lines of Layer 1 folded, or cut at the right."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from functools import partial
 
 from textual import events
 
@@ -20,15 +21,15 @@ from agentclip.ui.bars import CancelButton
 from agentclip.ui.completion import Completion
 from agentclip.ui.format import plural
 from agentclip.ui.keymap import said_keys
+from agentclip.ui.lending import LendingApp
 from agentclip.ui.outside import draft, edited, editing, editor_words
 from agentclip.ui.popup import Popup
 from agentclip.ui.prompt import Prompt
-from agentclip.ui.screen_app import ScreenApp
 
 OFFERED = (*((each.word, each.operands, each.title) for each in ACTIONS if each.word), *AGENT_WORDS)
 
 
-class PromptActions(ScreenApp):
+class PromptActions(LendingApp):
     """From the prompt to the agent and the other actions."""
 
     def on_mount(self) -> None:
@@ -157,7 +158,7 @@ class PromptActions(ScreenApp):
             self.state.say(str(error), Severity.WARNING)
             self.plan_frame()
             return
-        self.run_worker(self._edit_outside(words), name="editor", group="editor", exclusive=True)
+        self.begin_lending(partial(self._edit_outside, words))
 
     async def _edit_outside(self, words: list[str]) -> None:
         prompt = self.board.prompt

@@ -6,7 +6,6 @@ panes, prompt and choices ask for stands in the classes built on this one.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import time
@@ -347,22 +346,6 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         self.board.hint = ""
         self.plan_frame()
 
-    async def lend_terminal(self, argv: Sequence[str]) -> int:
-        """Another program has the terminal until it ends; its exit status. Only from a worker. Raises OSError."""
-        failed: OSError | None = None
-        status = 0
-        with self.batch_update(), self.suspend():  # nothing raised in here: the terminal would not be taken back
-            self._signals.lent = True
-            try:
-                status = await _run_to_its_end(argv)
-            except OSError as error:
-                failed = error
-            finally:
-                self._signals.lent = False
-        if failed is not None:
-            raise failed
-        return status
-
     # The end
 
     def _signalled(self, number: int) -> None:
@@ -388,12 +371,3 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
             await self.agent.close()
         self._signals.remove()
         StylesCache.get_inner_outer.cache_clear()  # it would hold the widgets, and all they have drawn, for the next screen
-
-
-async def _run_to_its_end(argv: Sequence[str]) -> int:
-    process = await asyncio.create_subprocess_exec(*argv)
-    try:
-        return await process.wait()
-    finally:
-        if process.returncode is None:  # the screen ends
-            process.terminate()

@@ -107,6 +107,8 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Send it. Where the first picture stands, the alternate screen is taken: taking it again would clear it."""
+        if not self._has_writer:
+            return
         if self._opened and data == ALTERNATE:
             self._opened = False
         else:
@@ -134,11 +136,20 @@ class TerminalDriver(LinuxDriver):
         if left.strip():
             self.write("".join(sign for sign in left if sign == "\n" or sign.isprintable()).replace("\n", "\r\n"))
 
+    def close(self) -> None:
+        """End the writer, once."""
+        if self._has_writer:
+            super().close()
+
+    @property
+    def _has_writer(self) -> bool:
+        """Without one another program has the terminal: nothing of ours is drawn, nothing waits for ever in the queue."""
+        return self._writer_thread is not None and self._writer_thread.is_alive()
+
     def call_attention(self, signal_codes: str) -> None:
         """A bell or a notification of `notify.py`, whole between two frames: the one writer of the screen sends it."""
-        if self._writer_thread is not None:
-            self.write(signal_codes)
-            self.flush()
+        self.write(signal_codes)
+        self.flush()
 
     def run_input_thread(self) -> None:
         """Read keys and pastes until the screen ends, once it is whole: a key must not meet half a screen."""

@@ -9,11 +9,20 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
+from agentclip.ui import key_order
 from agentclip.ui.app import ChatApp
 from agentclip.ui.pane import Pane
 from agentclip.ui.picker import Ask, Look, Picker, Row
 from tests.ui.screens import make_app, screen_text, until
 from tests.ui.scripted import ScriptedAgent
+
+USUAL_WAIT_S = key_order.MAX_WAIT_S
+
+
+@pytest.fixture(autouse=True)
+def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Order is what is tested here, on a machine of any speed."""
+    monkeypatch.setattr(key_order, "MAX_WAIT_S", 30)
 
 
 def all_at_once(app: ChatApp, *keys: str) -> None:
@@ -73,7 +82,10 @@ async def test_what_is_typed_for_a_list_or_a_question_waits_until_it_is_there(ag
     assert chosen == ["three", "me"]
 
 
-async def test_a_list_that_nobody_can_type_into_holds_keys_for_a_moment_only(agent: ScriptedAgent) -> None:
+async def test_a_list_that_nobody_can_type_into_holds_keys_for_a_moment_only(
+    agent: ScriptedAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_order, "MAX_WAIT_S", USUAL_WAIT_S)
     app = make_app(agent)
     async with app.run_test() as pilot:
         question = Ask("name?")
@@ -148,7 +160,8 @@ async def test_letters_wait_for_the_focus_that_a_key_of_the_app_moves(agent: Scr
         await until(pilot, lambda: app.board.prompt.text == "ech" and app.board.prompt.search.opened)
 
 
-async def test_a_cancel_does_not_stand_in_line_for_long(agent: ScriptedAgent) -> None:
+async def test_a_cancel_does_not_stand_in_line_for_long(agent: ScriptedAgent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_order, "MAX_WAIT_S", USUAL_WAIT_S)
     app = make_app(agent)
     async with app.run_test(size=(120, 40)) as pilot:
         agent.begin("go")

@@ -166,7 +166,7 @@ def test_the_pager_has_the_terminal_with_ctrl_c_and_gives_it_back(tmp_path: Path
         session.type("typed line\r")
         session.wait_for(typed.exists)
         assert typed.read_text() == "typed line"
-        session.wait_for("Layer 1")
+        session.wait_for(lambda: session.sent.count(b"\x1b[?1049h") == 2)
         for _ in range(4 - pane):
             session.type("\x1b[17~")
         session.type("kept")
@@ -190,3 +190,25 @@ def test_an_end_while_the_pager_is_up_ends_the_pager_and_restores_the_terminal(t
         assert session.mode() == session.mode_before
         number = int(started.read_text())
         session.wait_for(lambda: not os.path.exists(f"/proc/{number}"))
+
+
+def test_keys_that_ask_for_the_terminal_again_while_it_is_lent_are_for_the_other_program(tmp_path: Path) -> None:
+    environment = {**pager_at(tmp_path, "echo x >>begun", "sleep 1"), "VISUAL": "true"}
+    with on_terminal(*replay(tmp_path), environment=environment) as session:
+        session.wait_for("type here")
+        session.type("!echo first-$((40+2))\r")
+        session.wait_for("[exit:0")
+        session.wait_for(" idle ")
+        session.type("\x1b[17~")
+        session.wait_for("┏━ Layer 1")
+        session.type("oo\x07o" * 20)
+        session.wait_for((tmp_path / "begun").exists)
+        session.wait_for(lambda: session.sent.count(b"\x1b[?1049h") == 2)
+        session.type("\x1b[17~" * 3)
+        session.wait_for("┏━━━━")
+        session.type("still here")
+        session.wait_for("still here")
+        assert (tmp_path / "begun").read_text() == "x\n"
+        session.process.send_signal(signal.SIGTERM)
+        assert session.wait_for_end() == 128 + signal.SIGTERM
+        assert session.mode() == session.mode_before

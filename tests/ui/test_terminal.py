@@ -136,7 +136,7 @@ def test_ctrl_z_from_a_shell_gives_the_terminal_back_and_fg_takes_it_again(tmp_p
 
 
 def test_a_provider_process_that_is_killed_leaves_a_screen_that_works_and_is_given_back() -> None:
-    script: list[dict[str, Any]] = [{"text": "half an ans", "hang": True}, {"text": "whole again"}]
+    script: list[dict[str, Any]] = [{"text": "half an ans", "hang": True}, {"text": "whole again"}, {"text": "and once more"}]
     with FakeModel(script) as server, on_terminal("-m", "agentclip", "--api-base", server.url, "--model", "fake-1") as session:
         session.wait_for("type here")
         session.type("first\r")
@@ -144,9 +144,10 @@ def test_a_provider_process_that_is_killed_leaves_a_screen_that_works_and_is_giv
         workers = [row.pid for row in process_table().values() if row.parent == session.process.pid]
         assert len(workers) == 1
         os.kill(workers[0], signal.SIGKILL)
+        session.wait_for("whole again")
         session.wait_for(" idle ")
         session.type("second\r")
-        session.wait_for("whole again")
+        session.wait_for("and once more")
         before = len(session.sent)
         session.type("\x04")
         assert session.wait_for_end() == 0
@@ -281,3 +282,26 @@ def test_a_slow_link_gets_a_bounded_amount_and_keys_still_act(tmp_path: Path) ->
         assert len(session.sent) - behind < 600_000, "frames that were waiting when the key came"
         session.type("next")
         session.wait_for("next")
+
+
+LENT = """
+from textual.app import App
+from agentclip.ui.terminal import TerminalDriver
+
+class Lends(App[int]):
+    def on_mount(self) -> None:
+        with self.suspend():
+            for _ in range(100):
+                self._driver.call_attention("called")
+                self._driver.suspend_application_mode()
+        self.exit(7)
+
+raise SystemExit(Lends(driver_class=TerminalDriver).run())
+"""
+
+
+def test_whoever_writes_while_the_terminal_is_lent_waits_for_nobody_and_shows_nothing() -> None:
+    with on_terminal("-c", LENT) as session:
+        assert session.wait_for_end() == 7
+        assert b"called" not in session.sent
+        assert session.mode() == session.mode_before
