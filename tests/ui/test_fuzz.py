@@ -22,7 +22,7 @@ from textual.keys import _character_to_key
 from typing_extensions import override
 
 from tests.shell.runs import marked, wait_until
-from tests.ui.pty_session import PtySession
+from tests.ui.pty_session import PATIENCE_S, PtySession
 from tests.ui.screens import make_app, until
 from tests.ui.scripted import ScriptedAgent
 from tests.ui.test_terminal import PASTE_END, PASTE_START, restored
@@ -69,7 +69,9 @@ class Watched(PtySession):
     def press(self, data: bytes) -> None:
         """Send it, and wait until the program took it: what comes at once is a paste."""
         self.type(data)
+        began = time.monotonic()
         while self.process.poll() is None and self._waiting():
+            assert time.monotonic() - began < PATIENCE_S, f"it reads no keys any more: {self.sent[-3000:]!r}"
             self.read(0.001)
 
     def _waiting(self) -> int:
