@@ -47,7 +47,6 @@ def command(
     else:
         status = _talk(course, prompt, resume, go_on=go_on, by_line=by_line)
     while course.ahead:
-        _let_go()
         status = _talk(course, None, course.ahead.pop(), go_on=False, by_line=by_line)
     return status
 
@@ -65,10 +64,12 @@ def _talk(course: Course, prompt: str | None, resume: str | None, *, go_on: bool
     with first_picture(course.settings.theme, os.environ, new=False) if on_screen else nullcontext():
         from agentclip.cli.talk import Wish, talk  # noqa: PLC0415  registered deferred import
 
+        _let_go()
         return talk(course, Wish(prompt, resume, go_on=go_on, by_line=by_line))
 
 
 def _let_go() -> None:
-    """Free what the screen before has left: it took everything it had out of the collector's sight."""
-    gc.unfreeze()
-    gc.collect()
+    """Free what a screen before this one has left: it took everything it had out of the collector's sight."""
+    if gc.get_freeze_count():
+        gc.unfreeze()
+        gc.collect()

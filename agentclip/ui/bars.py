@@ -25,6 +25,7 @@ from agentclip.ui.themes import Ink
 from agentclip.ui.wrap import Row
 
 BOLD = Style(bold=True)
+MIN_PART_CELLS = 6
 MIN_COMMAND_CELLS = 12
 """Of a run's command, before its amounts."""
 
@@ -84,17 +85,20 @@ class StatusLine(Bar):
     """Names on the left, what goes on on the right."""
 
     def tell(self, status: Status) -> None:
-        """Another state. The right side is never cut; the title is cut first."""
+        """Another state. The right side is never cut; the title is cut first, then the model; the rest stands whole or not."""
         self.show(partial(self._said, status))
 
     def _said(self, status: Status, width: int) -> list[Row]:
         right = f" {status.state}  {one_line(status.sandbox)} "
-        name = NAME
+        room = width - cell_len(right)
+        name = NAME if cell_len(NAME) <= room else ""
+        room = max(0, room - cell_len(name))
         spent = f"  {status.spent}" if status.spent else ""
-        room = max(0, width - cell_len(name) - cell_len(right) - cell_len(spent))
-        model = fit("  " + one_line(status.model), max(0, room // 2))
-        title = fit("  " + one_line(status.title), max(0, room - cell_len(model))) if status.title else ""
-        gap = " " * max(0, room - cell_len(title) - cell_len(model))
+        spent = spent if cell_len(spent) <= room else ""
+        room -= cell_len(spent)
+        model = _part(status.model, room // 2)
+        title = _part(status.title, room - cell_len(model))
+        gap = " " * (room - cell_len(title) - cell_len(model))
         state = self.ink["running" if status.busy else "muted"] + BOLD
         return [
             [
@@ -107,6 +111,11 @@ class StatusLine(Bar):
                 Segment(f" {one_line(status.sandbox)} ", self.ink["not-sent"]),
             ]
         ]
+
+
+def _part(text: str, room: int) -> str:
+    """Two blanks and as much of it as there is room for; nothing when not even its beginning can be seen."""
+    return fit("  " + one_line(text), room) if text and room >= MIN_PART_CELLS else ""
 
 
 class CancelButton(Bar, can_focus=True):

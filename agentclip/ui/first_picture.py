@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentclip import paths
 from agentclip.ui.background import dark_by_environment
-from agentclip.ui.layout import NAME, NO_RUN, PLACEHOLDER, TITLES, Arrangement, PaneName, Split, arrange
+from agentclip.ui.layout import NAME, NAME_FROM_COLUMNS, NO_RUN, PLACEHOLDER, TITLES, Arrangement, PaneName, Split, arrange
 
 if TYPE_CHECKING:
     from rich.color import ColorSystem
@@ -157,7 +157,7 @@ class _Drawing:
         below = 1 if found.low else 4
         bottom = self._height - below
         self._fill(0, 0, self._width, 1, "panel")
-        self._text(0, 0, NAME, self._look("heading", "panel", bold=True))
+        self._text(0, 0, NAME if self._width >= NAME_FROM_COLUMNS else "", self._look("heading", "panel", bold=True))
         left = self._width // 2 if found.right and PaneName.CHAT in found.panes else 0
         layers = [name for name in (PaneName.RAW, PaneName.MODEL) if name in found.panes]
         if PaneName.CHAT in found.panes:

@@ -39,6 +39,8 @@ class PaneName(StrEnum):
 LABELS = {PaneName.CHAT: "Chat", PaneName.RAW: "Layer 1", PaneName.MODEL: "Layer 2"}
 TITLES = {PaneName.CHAT: "Chat", PaneName.RAW: "Layer 1  raw stream", PaneName.MODEL: "Layer 2  what the model reads"}
 NAME = " agentclip"
+NAME_FROM_COLUMNS = 45
+"""In fewer it would not stand whole beside an idle state and the Cancel button."""
 NO_RUN = " no run yet"
 PLACEHOLDER = "type here…"
 

@@ -38,7 +38,10 @@ class PromptActions(LendingApp):
         completer = Completer(OFFERED, self._cwd, FileIndex(self._files_found), operands)
         words = (("completion.take", "take"), ("completion.up", "up"), ("completion.down", "down"), ("run.escape", "close"))
         self.board.prompt.completion = Completion(self.board.popup, completer, said_keys(self.keymap, *words))
-        self.call_after_refresh(self.run_worker, self._read_history(), name="history")
+        self.call_after_refresh(self._begin_reading)
+
+    def _begin_reading(self) -> None:
+        self.run_worker(self._read_history(), name="history")
 
     async def _read_history(self) -> None:
         found = await asyncio.to_thread(history.read_history, history.history_file())

@@ -191,7 +191,7 @@ async def test_closing_the_generator_ends_a_reply_that_hangs_at_once(start: Star
         assert isinstance(await anext(stream), TextPart)
         began = time.monotonic()
         await stream.aclose()
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
         assert (await reply_of(model)).message.text == "back"
 
 
@@ -220,7 +220,7 @@ async def test_closing_the_model_is_quick_while_a_reply_hangs_and_may_be_repeate
     await anext(stream)
     began = time.monotonic()
     await model.aclose()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10
     await stream.aclose()
     await model.aclose()
 

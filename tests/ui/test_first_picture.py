@@ -19,7 +19,7 @@ from agentclip.ui.first_picture import ALTERNATE, NORMAL, color_system, palette,
 from agentclip.ui.themes import Themes
 from tests.ui.pty_session import PtySession, on_terminal
 
-SIZES = ((140, 40), (141, 41), (119, 33), (100, 30), (91, 21), (80, 24), (61, 15), (60, 12), (30, 8))
+SIZES = ((140, 40), (141, 41), (119, 33), (100, 30), (91, 21), (80, 24), (61, 15), (60, 12), (45, 12), (44, 12), (30, 8))
 HELD = """
 import os, sys, time
 from agentclip.ui.first_picture import first_picture

@@ -9,10 +9,12 @@ import fcntl
 import json
 import os
 import random
+import re
 import signal
 import sys
 import termios
 import time
+import tty
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,20 +61,38 @@ class Watched(PtySession):
 
     total = 0
     """Bytes the program sent."""
+    crashed = False
 
     @override
     def take(self, data: bytes) -> None:
         self.total += len(data)
         self.sent = (self.sent + data)[-KEPT:]
-        assert b"Traceback" not in self.sent[-len(data) - 20 :], self.sent[-6000:].decode("utf-8", "replace")
+        if not self.crashed and b"Traceback" in self.sent[-len(data) - 20 :]:
+            self.crashed = True
+            while self.read(1.0):  # all it has to say
+                pass
+            raise AssertionError(re.sub(r"\x1b\[[0-9;]*m", "", self.sent[-60_000:].decode("utf-8", "replace")))
 
     def press(self, data: bytes) -> None:
         """Send it, and wait until the program took it: what comes at once is a paste."""
         self.type(data)
         began = time.monotonic()
         while self.process.poll() is None and self._waiting():
+            self._let_print()
             assert time.monotonic() - began < PATIENCE_S, f"it reads no keys any more: {self.sent[-3000:]!r}"
             self.read(0.001)
+
+    def _let_print(self) -> None:
+        """Where the program has given the terminal back, a Ctrl+S of ours stops it for whatever it still has to say."""
+        if termios.tcgetattr(self._slave)[tty.LFLAG] & termios.ICANON:
+            os.write(self.master, b"\x11")
+
+    @override
+    def read(self, wait_s: float) -> bool:
+        something = super().read(wait_s)
+        if not something:
+            self._let_print()
+        return something
 
     def _waiting(self) -> int:
         return int.from_bytes(fcntl.ioctl(self._slave, termios.FIONREAD, bytes(4)), sys.byteorder)

@@ -58,3 +58,25 @@ async def test_the_stage_strip_counts_bytes_while_a_stage_runs(agent: ScriptedAg
         run.finish()
         await drawn(pilot)
         assert "…" not in screen_rows(app)[2]
+
+
+@pytest.mark.parametrize("columns", [*range(34, 64), 80, 100, 140])
+async def test_state_and_sandbox_are_never_cut_and_what_stands_beside_them_stands_whole(
+    agent: ScriptedAgent, columns: int
+) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(columns, 20)) as pilot:
+        agent.context_window = 10_000
+        agent.usage = Usage(1400, 5, cost_usd=0.041)
+        agent.publish(AssistantReplied(AssistantMessage("hello"), Usage(1400, 5)))
+        await drawn(pilot)
+        row = screen_rows(app)[0]
+        assert " idle  no sandbox " in row or columns < 35
+        agent.begin("go")
+        agent.start("sleep 100")
+        await drawn(pilot)
+        row = screen_rows(app)[0]
+        assert " running 00:0" in row
+        assert "  no sandbox " in row or columns < 45
+        assert "ctx" not in row or "ctx 14%  $0.04 " in row
+        assert "agent" not in row or row.startswith(" agentclip ")
