@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from agentclip import paths
 from agentclip.cli.course import Course
-from agentclip.cli.output import log_to_file, say
+from agentclip.cli.output import log_to_file, say, way_back
 from agentclip.cli.terminals import exit_status, forget_the_size
 from agentclip.errors import AgentclipError
 from agentclip.events import CommandFinished, Notice, TurnFinished
@@ -54,7 +54,7 @@ def _open(resume: str) -> Session:
 def _nothing_yet(session: Session | None) -> None:
     """The person left before there was an agent."""
     if session is not None:
-        say(f"To come back: agentclip --resume {session.id}")
+        say(way_back(session.id))
 
 
 def _is_over(saved: Saved) -> bool:

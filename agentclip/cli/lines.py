@@ -8,7 +8,7 @@ import os
 from agentclip import runtime
 from agentclip.cli.execute import name_survivors
 from agentclip.cli.options import environment_with_keys
-from agentclip.cli.output import log_to_file
+from agentclip.cli.output import log_to_file, way_back
 from agentclip.cli.screen import Opening
 from agentclip.cli.terminals import is_interactive
 from agentclip.config import Settings
@@ -39,5 +39,5 @@ async def converse(settings: Settings, model: Model, session: Session, opening: 
     with contextlib.suppress(OSError):  # the terminal may be gone
         name_survivors(talk.survivors)
     if session.begun:
-        Tty().write(f"To come back: agentclip --resume {session.id}\n")
+        Tty().write(way_back(session.id) + "\n")
     return status

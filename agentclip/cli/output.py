@@ -27,6 +27,11 @@ def say(text: str) -> None:
         os.close(descriptor)
 
 
+def way_back(session_id: str) -> str:
+    """The last line of a session."""
+    return f"To come back: agentclip --resume {session_id}"
+
+
 def say_json(document: object) -> None:
     """Print one JSON document. ASCII: a lone surrogate in a file name stays valid JSON."""
     import json  # noqa: PLC0415  registered deferred import

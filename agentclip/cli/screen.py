@@ -14,7 +14,7 @@ from agentclip import runtime
 from agentclip.cli.course import Course
 from agentclip.cli.execute import name_survivors
 from agentclip.cli.options import environment_with_keys
-from agentclip.cli.output import log_to_file, say
+from agentclip.cli.output import log_to_file, say, way_back
 from agentclip.cli.terminals import exit_status, forget_the_size
 from agentclip.config import Settings
 from agentclip.model.base import Model
@@ -86,4 +86,4 @@ def say_goodbye(talk: Conversation) -> None:
     with contextlib.suppress(OSError):  # the terminal is gone
         name_survivors(talk.survivors)
     if talk.session.begun:
-        say(f"To come back: agentclip --resume {talk.session.id}")
+        say(way_back(talk.session.id))

@@ -31,8 +31,8 @@ from tests.ui.test_terminal import PASTE_END, PASTE_START, restored
 
 KEPT = 1 << 20
 """Bytes of what the program sent that are kept."""
-ENDED = {0, 128 + signal.SIGTERM}
-"""Quit by a key that happened to come, or by us."""
+ENDED = {0, 128 + signal.SIGINT, 128 + signal.SIGTERM}
+"""Quit by a key that happened to come (also by a Ctrl+C when the terminal was given back already), or by us."""
 LETTERS = "abcdefghijklmnopqrstuvwxyzABC 0123456789/@.,:-_日本語é😀\t"
 WORDS = ("hello", "!echo hi", "!seq 100", "/theme nord", "/theme", "/help", "/find e", "/layers", "/resume", "/model", "a\nb")
 CONTROLS = "\r\r\r\r\x01\x02\x05\x06\x07\x08\x0a\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1d\x1e\x1f\x7f\x00"

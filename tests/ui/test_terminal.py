@@ -305,3 +305,14 @@ def test_whoever_writes_while_the_terminal_is_lent_waits_for_nobody_and_shows_no
         assert session.wait_for_end() == 7
         assert b"called" not in session.sent
         assert session.mode() == session.mode_before
+
+
+def test_who_quits_at_once_reads_how_to_come_back_and_no_warning(tmp_path: Path) -> None:
+    recording = tmp_path / "recording.jsonl"
+    recording.write_text(json.dumps({"text": "nothing"}), encoding="utf-8")
+    with on_terminal("-m", "agentclip", "--model", f"replay:{recording}") as session:
+        session.type("\x04")
+        session.wait_for("ype here")  # the first picture
+        session.type("\x04")
+        assert session.wait_for_end() == 0
+        assert b"Warning" not in session.sent
