@@ -19,7 +19,8 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome
-from textual.timer import Timer
+from textual.timer import Timer, TimerCallback
+from typing_extensions import override
 
 from agentclip import paths
 from agentclip.events import Event, Severity
@@ -205,6 +206,14 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         run = self.board.run
         return not self._frame_planned and not self.earlier.left and (run is None or run.rows.complete)
 
+    @override
+    def set_timer(
+        self, delay: float, callback: TimerCallback | None = None, *, name: str | None = None, pause: bool = False
+    ) -> Timer:
+        """As Textual's; also from events and signals, whose contexts know no app: there a timer would die of it."""
+        with self._context():
+            return super().set_timer(delay, callback, name=name, pause=pause)
+
     @on(RawPane.Advanced)
     @on(events.DescendantFocus)  # the Cancel button shows whether it has the focus
     @on(events.DescendantBlur)
@@ -212,11 +221,7 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         """Draw soon; many events make one frame."""
         if not self._frame_planned and self.is_running:
             self._frame_planned = True
-            # Events come from contexts that know no app, where a Textual timer never fires: start it from a message.
-            self.call_later(self._time_frame)
-
-    def _time_frame(self) -> None:
-        self.set_timer(max(FRAME_S, MAX_SHARE * self._frame_cost_s), self._frame_due)
+            self.set_timer(max(FRAME_S, MAX_SHARE * self._frame_cost_s), self._frame_due)
 
     def _frame_due(self) -> None:
         """A terminal that is behind, at the end of a slow link, gets fewer frames instead of late ones."""
@@ -357,8 +362,9 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         """Close the agent, then the screen with this exit status."""
         if not self._ended:
             self._ended = True
-            self.say("ending…")
-            self.run_worker(self._end(status), name="end", exit_on_error=True)
+            with self._context():  # a signal's knows no app
+                self.say("ending…")
+                self.run_worker(self._end(status), name="end", exit_on_error=True)
 
     async def _end(self, status: int) -> None:
         await self.agent.close()

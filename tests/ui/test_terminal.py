@@ -316,3 +316,14 @@ def test_who_quits_at_once_reads_how_to_come_back_and_no_warning(tmp_path: Path)
         session.type("\x04")
         assert session.wait_for_end() == 0
         assert b"Warning" not in session.sent
+
+
+def test_an_end_that_has_to_wait_for_a_stubborn_command_is_as_clean(tmp_path: Path) -> None:
+    with chat(tmp_path) as session:
+        session.type("!trap '' INT TERM; echo up; while :; do sleep 0.1; done\r")
+        session.wait_for("│ up")
+        before = len(session.sent)
+        session.process.send_signal(signal.SIGTERM)
+        assert session.wait_for_end() == 128 + signal.SIGTERM
+        assert restored(session, before)
+        assert b"Traceback" not in session.sent
