@@ -146,6 +146,15 @@ class Board:
         if self.maximised is not None:
             self.maximised = name
 
+    def hidden(self, widget: Widget | None) -> PaneName | None:
+        """The name of a pane that is out of view."""
+        return next((name for name, pane in self.panes.items() if pane is widget and not pane.display), None)
+
+    def instead_of(self, widget: Widget | None) -> Widget:
+        """Who gets the focus when it had it and is out of view: for a pane the one in view, and keys of panes stay there."""
+        in_view = [self.panes[name] for name in (self.tab, *self.panes) if self.panes[name].display]
+        return in_view[0] if self.hidden(widget) and in_view else self.prompt
+
     def reachable(self) -> Iterator[Widget]:
         """What F6 goes through: the prompt, the layers, Chat."""
         yield self.prompt

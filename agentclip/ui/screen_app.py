@@ -254,15 +254,19 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         self.plan_frame()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Another size of the terminal."""
-        self.lay_out_now((event.size.width, event.size.height))
+        """Another size of the terminal; the pane that has the focus stays in view."""
+        size = (event.size.width, event.size.height)
+        self.board.lay_out(size, self._right)
+        if hidden := self.board.hidden(self.focused):
+            self.board.show(hidden)
+        self.lay_out_now(size)
 
     def lay_out_now(self, size: tuple[int, int] | None = None) -> None:
         """Arrange the widgets for a size in cells, that of the terminal when None."""
         board = self.board
         board.lay_out(size or (self.size.width, self.size.height), self._right)
         if not board.arrangement.too_small and (self.focused is None or not self.focused.display):
-            self.set_focus(board.prompt)
+            self.set_focus(board.instead_of(self.focused))
         self.call_after_refresh(self.draw_now)
 
     def on_hung_up(self, _message: HungUp) -> None:

@@ -245,6 +245,41 @@ async def test_a_line_jumps_to_its_place_in_the_other_layer(agent: ScriptedAgent
         assert "= 100" in pane_rows(app.board.raw)
 
 
+@pytest.mark.parametrize("size", [MIDDLE, NARROW])
+async def test_where_panes_take_turns_a_jump_takes_the_focus_along(agent: ScriptedAgent, size: tuple[int, int]) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=size) as pilot:
+        agent.run("seq", b"".join(b"%d\n" % number for number in range(500)))
+        await pilot.press("d", "f6")
+        for pane in (app.board.model, app.board.raw, app.board.model):
+            await pilot.press("enter")
+            await until(pilot, lambda pane=pane: app.focused is pane)
+        await pilot.press("g", "e")
+        assert app.board.prompt.text == "d"
+        assert agent.calls == []
+
+
+@pytest.mark.parametrize("name", list(PaneName))
+async def test_another_size_keeps_the_pane_that_has_the_focus_in_view(agent: ScriptedAgent, name: PaneName) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        app.board.panes[name].focus()
+        for size in (MIDDLE, NARROW, MIDDLE, NARROW, WIDE):
+            await pilot.resize_terminal(*size)
+            await drawn(pilot)
+            assert app.focused is app.board.panes[name]
+            assert app.board.panes[name].display
+
+
+async def test_a_pane_that_goes_out_of_view_hands_the_focus_to_one_in_view(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        app.board.model.focus()
+        await pilot.press("f2")
+        await until(pilot, lambda: app.focused is app.board.chat)
+        assert app.board.arrangement.panes == {PaneName.CHAT, PaneName.RAW}
+
+
 async def test_maximise_and_split_change_what_is_in_view(agent: ScriptedAgent) -> None:
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
