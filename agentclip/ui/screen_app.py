@@ -10,6 +10,7 @@ import gc
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import ClassVar
 
 from textual import events, on
@@ -65,7 +66,7 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         self.themes = Themes.load()
         self.keymap = KeyMap.load(paths.keymap_file())
         self._filter = InOne()
-        self._signals = EndingSignals(self._signalled)
+        self._signals = EndingSignals(self._signalled, self._wake)
         super().__init__()
         self.agent = agent
         self.options = options
@@ -362,6 +363,12 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self.end, 128 + number)
 
+    def _wake(self) -> None:
+        """The same, with nothing to do."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # closed
+                self._loop.call_soon_threadsafe(_nothing)
+
     def end(self, status: int) -> None:
         """Close the agent, then the screen with this exit status."""
         if not self._ended:
@@ -381,3 +388,7 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
             await self.agent.close()
         self._signals.remove()
         StylesCache.get_inner_outer.cache_clear()  # it would hold the widgets, and all they have drawn, for the next screen
+
+
+def _nothing() -> None:
+    """Handlers of signals have run before."""

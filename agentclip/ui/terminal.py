@@ -45,6 +45,8 @@ SAME_S = 1.0
 PATIENCE_S = 8.0
 """How long an orderly end may take before the terminal is restored by force."""
 STDERR_TAIL = 4096
+PLAIN = "\x1b(B\x0f\x1b[r\x1b[?6l\x1b[4l\x1b[?1l\x1b>\x1b[0m"
+"""ASCII, the whole screen scrolls, origin, inserting, keypad, colours: as usual, whoever was here before."""
 RESTORE = (
     b"\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2048l\x1b[?1004l\x1b[?2004l"
     b"\x1b[<u\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[0m"
@@ -94,9 +96,16 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual annotates no result here
         if mode is not None:  # what the terminal was before is not the mode we left it in
             self.attrs_before = mode
+        self.write(PLAIN)
         if self._aside is None:
             self._aside = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the screen
             os.dup2(self._aside.fileno(), 2)
+
+    def settle(self) -> None:
+        """Another program had the terminal, and may have been killed in any mode."""
+        if self.attrs_before is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
 
     def _stop_reading(self) -> None:
         """As `disable_input`, but what is typed meanwhile is not thrown away."""
@@ -122,6 +131,7 @@ class TerminalDriver(LinuxDriver):
     def _go_on(self) -> None:
         if self._app.return_code is None:  # not ended, whether it runs already or not
             self.resume_application_mode()
+            self._app.refresh(layout=True)
 
     def stop_application_mode(self) -> None:
         """Give the terminal back, then show what went to descriptor 2 meanwhile."""
@@ -220,16 +230,28 @@ class TerminalDriver(LinuxDriver):
         return b"".join(parts)
 
 
+def shell_waits() -> bool:
+    """Whether a shell with job control started us: what stops without one never goes on."""
+    parent, session = os.getppid(), os.getsid(0)
+    try:
+        group, same = os.getpgid(parent), os.getsid(parent) == session
+    except OSError:
+        return False
+    return same and (group != os.getpgrp() or parent != session)
+
+
 class EndingSignals:
     """SIGTERM, SIGHUP and SIGINT end the screen in order; asked again later, or after too long a wait, by force.
 
     A thread of its own hears of them through the wakeup descriptor: the main thread may be blocked, and a signal that the
-    kernel gives to another thread does not wake it.
+    kernel gives to another thread does not wake it. For any other one (SIGWINCH, SIGCONT) it wakes the main thread.
     """
 
-    def __init__(self, end: Callable[[int], None]) -> None:
+    def __init__(self, end: Callable[[int], None], wake: Callable[[], None]) -> None:
         self._end = end
         """Called on the thread with the signal's number; returns at once."""
+        self._wake = wake
+        """The same, without a number: handlers run when the main thread does anything."""
         self.lent = False
         """Another program has the terminal: Ctrl+C there is meant for it."""
         self._old: dict[int, Any] = {}
@@ -268,6 +290,7 @@ class EndingSignals:
             while came := numbers.read(64):
                 ending = [number for number in came if number in ENDING and not (self.lent and number == signal.SIGINT)]
                 if not ending:
+                    self._wake()
                     continue
                 self._end(ending[0])
                 if not self._ended_in_order(numbers):

@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import textwrap
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -253,7 +254,7 @@ async def test_where_panes_take_turns_a_jump_takes_the_focus_along(agent: Script
         await pilot.press("d", "f6")
         for pane in (app.board.model, app.board.raw, app.board.model):
             await pilot.press("enter")
-            await until(pilot, lambda pane=pane: app.focused is pane)
+            await until(pilot, partial(pane.__getattribute__, "has_focus"))
         await pilot.press("g", "e")
         assert app.board.prompt.text == "d"
         assert agent.calls == []

@@ -212,3 +212,24 @@ def test_keys_that_ask_for_the_terminal_again_while_it_is_lent_are_for_the_other
         session.process.send_signal(signal.SIGTERM)
         assert session.wait_for_end() == 128 + signal.SIGTERM
         assert session.mode() == session.mode_before
+
+
+def test_a_pager_that_was_killed_in_its_own_mode_leaves_nothing_of_it(tmp_path: Path) -> None:
+    environment = pager_at(tmp_path, "stty raw -echo", "printf '\\033[?1h\\033=\\033[5;10r\\033(0'", "kill -9 $$")
+    with on_terminal(*replay(tmp_path), environment=environment) as session:
+        session.wait_for("type here")
+        session.type("!seq 12\r")
+        session.wait_for("= 12")
+        session.wait_for(" idle ")
+        session.type("\x1b[17~")
+        session.wait_for("┏━ Layer 1")
+        while session.read(0.3):
+            pass
+        shown = session.text.splitlines()[:-1]
+        session.type("o")
+        session.wait_for("exit -9")
+        session.wait_for(lambda: session.text.splitlines()[:-1] == shown)
+        assert session.screen.margins is None or (session.screen.margins.top, session.screen.margins.bottom) == (0, 39)
+        session.type("\x04")
+        assert session.wait_for_end() == 0
+        assert session.mode() == session.mode_before

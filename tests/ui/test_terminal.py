@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from agentclip.shell.descendants import process_table
-from agentclip.ui.terminal import SAME_S
+from agentclip.ui.terminal import SAME_S, EndingSignals
 from tests.fake_model.server import FakeModel
 from tests.ui.pty_session import PtySession, on_terminal
 
@@ -133,6 +134,29 @@ def test_ctrl_z_from_a_shell_gives_the_terminal_back_and_fg_takes_it_again(tmp_p
         session.type("\x03\x04")
         assert session.wait_for_end() == 0
         assert restored(session, resumed)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
+@pytest.mark.parametrize("then", ["", "; sleep 100"], ids=["idle", "running"])
+def test_whatever_the_shell_has_drawn_meanwhile_the_screen_is_drawn_whole(
+    tmp_path: Path, number: signal.Signals, then: str
+) -> None:
+    with chat(tmp_path, "true") as session:
+        session.type(f"!seq 9{then}\r")
+        session.wait_for(" running " if then else "[exit:0")
+        session.wait_for(lambda: session.text.count("9  ") >= 2)
+        while session.read(0.1):
+            pass
+        os.kill(session.process.pid, number)
+        session.wait_for(lambda: process_table()[session.process.pid].state in "tT")
+        while session.read(0.1):
+            pass
+        shown = [row for row in session.text.splitlines() if " Cancel " not in row and "seq 9" not in row]
+        session.take(b"\x1b[H\x1b[2J[1]+  Stopped")
+        os.kill(session.process.pid, signal.SIGCONT)
+        session.wait_for("[ Cancel   Esc ]")
+        session.wait_for(lambda: set(shown) <= set(session.text.splitlines()))
+        assert "Stopped" not in session.text
 
 
 def test_a_provider_process_that_is_killed_leaves_a_screen_that_works_and_is_given_back() -> None:
@@ -327,3 +351,25 @@ def test_an_end_that_has_to_wait_for_a_stubborn_command_is_as_clean(tmp_path: Pa
         assert session.wait_for_end() == 128 + signal.SIGTERM
         assert restored(session, before)
         assert b"Traceback" not in session.sent
+
+
+@pytest.mark.parametrize("number", [signal.SIGWINCH, signal.SIGCONT])
+def test_a_signal_that_another_thread_got_wakes_the_loop(number: signal.Signals) -> None:
+    """Otherwise its handler runs when the main thread has something to do: a resize of an idle screen would wait for a key."""
+    ended: list[int] = []
+    woken, enough = threading.Event(), threading.Event()
+    other = threading.Thread(target=enough.wait)
+    other.start()
+    old = signal.signal(number, lambda *_: None)
+    signals = EndingSignals(ended.append, woken.set)
+    signals.install()
+    try:
+        assert other.ident is not None
+        signal.pthread_kill(other.ident, number)
+        assert woken.wait(20)
+    finally:
+        signals.remove()
+        signal.signal(number, old)
+        enough.set()
+        other.join()
+    assert ended == []
