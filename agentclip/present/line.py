@@ -51,7 +51,7 @@ class Width(Struct, frozen=True):
 def shown_line(raw: RawLine, verdict: Verdict, width: Width) -> Line:
     """Show a line from its beginning. Of a redrawn line longer than what was kept of it, the end decides."""
     codec = verdict.codec if verdict.codec and not verdict.wide else UTF8
-    data = raw.head
+    data = whole = raw.head
     if raw.chars is not None and b"\r" in raw.tail.rstrip(b"\r"):
         data, raw = raw.tail.partition(b"\r")[2], RawLine(raw.tail)
     if raw.chars is None:
@@ -65,7 +65,7 @@ def shown_line(raw: RawLine, verdict: Verdict, width: Width) -> Line:
     kept = _shorten(clean, length, width)
     return Line(
         kept,
-        changed=kept != text.rstrip("\r") or (bool(verdict.label) and not data.isascii()),
+        changed=verdict.wide or kept.encode() != whole.rstrip(b"\r"),
         shortened=kept != clean,
         redrawn=redraws(text),
         stray=text.count(_REPLACEMENT) - data.count(_REPLACEMENT.encode()) if codec == UTF8 else text.count(_REPLACEMENT),

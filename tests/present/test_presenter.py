@@ -146,6 +146,25 @@ def test_ranges_say_where_each_raw_line_stands(tmp_path: Path, *, lines: list[by
             assert raw[:3] in {here.encode()[:3], b"\x1b[3", b"a\rb"}
 
 
+@pytest.mark.parametrize(
+    ("stdout", "signs", "text"),
+    [
+        ("abc\n日本語".encode() + b"\xe6\x97\nd\xff\nok\r\n", "=~~=", "abc\n日本語\ufffd\nd\ufffd\nok"),
+        (b"plain\nd\x9b1mbold\n", "=~", "plain\ndbold"),
+        ("x\nyy\n\nz\n".encode("utf-16"), "~~~~~", "x\nyy\n\nz"),
+        ("plain\nпривет, как дела сегодня\n".encode("cp1251"), "=~", "plain\nпривет, как дела сегодня"),
+        (b"gone\r" + b"x" * LINE_EDGE_BYTES + b"\rleft\nok\n", "~=", "left\nok"),
+    ],
+)
+def test_a_line_that_the_model_reads_otherwise_than_it_is_counts_as_changed(
+    tmp_path: Path, stdout: bytes, signs: str, text: str
+) -> None:
+    shown = present(Run(stdout).result(tmp_path), Limits())
+    told = {LineFate.SHOWN: "=", LineFate.CHANGED: "~", LineFate.CUT: "-"}
+    assert "".join(told[r.fate] * (r.last - r.first + 1) for r in shown.ranges) == signs
+    assert shown.text.startswith(text + "\n")
+
+
 def test_ranges_stay_few_when_every_other_line_is_changed(tmp_path: Path) -> None:
     data = b"plain\n\x1b[1mbold\n" * 1000
     shown = present(Run(data).result(tmp_path), Limits(lines=2000))
