@@ -23,8 +23,8 @@ from textual.filter import LineFilter
 from agentclip.foreign import FOREIGN, FOREIGN_OR_TAB, FOREIGN_RUN, decode, mark, one_line, visible
 
 __all__ = [
-    "ForeignFilter", "cut_at", "decode", "expand_tabs", "fit", "mark", "one_line", "segments", "take_cells",
-    "terminal_segments", "visible", "without_colours",
+    "ForeignFilter", "cut_at", "decode", "expand_tabs", "fit", "mark", "one_line", "segments", "tabs_as_blanks",
+    "take_cells", "terminal_segments", "visible", "without_colours",
 ]  # fmt: skip
 
 TAB = 8
@@ -68,18 +68,24 @@ def expand_tabs(found: Iterable[Segment]) -> list[Segment]:
     expanded: list[Segment] = []
     column = 0
     for segment in found:
-        text = segment.text
-        if "\t" in text:
-            pieces: list[str] = []
-            for part in re.split("(\t)", text):
-                piece = " " * (TAB - column % TAB) if part == "\t" else part
-                column += cell_len(piece)
-                pieces.append(piece)
-            expanded.append(Segment("".join(pieces), segment.style))
-        else:
-            column += cell_len(text)
-            expanded.append(segment)
+        text = tabs_as_blanks(segment.text, column)
+        column += cell_len(text)
+        expanded.append(Segment(text, segment.style))
     return expanded
+
+
+def tabs_as_blanks(text: str, column: int = 0) -> str:
+    """Visible text whose tabs are blanks up to the next stop; it begins at `column` (cells)."""
+    if "\t" not in text:
+        return text
+    first, *others = text.split("\t")
+    pieces = [first]
+    column += cell_len(first)
+    for other in others:
+        blanks = " " * (TAB - column % TAB)
+        column += len(blanks) + cell_len(other)
+        pieces += [blanks, other]
+    return "".join(pieces)
 
 
 def fit(text: str, width: int) -> str:

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from agentclip.ui.foreign import expand_tabs, segments, visible
+from agentclip.ui.foreign import expand_tabs, segments, tabs_as_blanks, visible
 from agentclip.ui.themes import Ink
 from agentclip.ui.wrap import Row, Span, fold, wrap
 
@@ -46,7 +46,7 @@ def render(text: str, width: int, ink: Ink) -> list[Row]:
 
 def plain(text: str, width: int, style: Style) -> list[Row]:
     """Text as it is, line by line, broken between words."""
-    return [row for line in text.split("\n") for row in wrap([(visible(line).expandtabs(), style)], width)]
+    return [row for line in text.split("\n") for row in wrap([(tabs_as_blanks(visible(line)), style)], width)]
 
 
 class MarkdownStream:

@@ -15,7 +15,7 @@ from agentclip.results import Limits, Presented
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.find import Search, Words
 from agentclip.ui.find_rows import RowSearch
-from agentclip.ui.foreign import one_line, segments
+from agentclip.ui.foreign import expand_tabs, one_line, segments
 from agentclip.ui.format import size
 from agentclip.ui.half_blocks import picture_rows
 from agentclip.ui.layout import TITLES, PaneName
@@ -139,7 +139,8 @@ class ModelPane(Pane):
             return
         room = self.columns - self.GUTTER
         for number, line in enumerate(shown.text.split("\n")):
-            for index, row in enumerate(fold(segments(line.expandtabs(), self.ink["model-fg"], self.ink["mark"]), room)):
+            whole = expand_tabs(segments(line, self.ink["model-fg"], self.ink["mark"]))
+            for index, row in enumerate(fold(whole, room)):
                 self._rows.append([Segment("  " if index == 0 else "↳ ", self.ink["muted"]), *row])
                 self._lines.append(number)
         for image in shown.images:

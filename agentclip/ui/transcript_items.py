@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from agentclip.events import Severity
-from agentclip.ui.foreign import fit, one_line, terminal_segments, visible
+from agentclip.ui.foreign import fit, one_line, tabs_as_blanks, terminal_segments, visible
 from agentclip.ui.format import duration, plural
 from agentclip.ui.markdown import MarkdownStream, plain, render
 from agentclip.ui.runs import Run
@@ -96,7 +96,7 @@ class UserItem(WrittenItem, eq=False):
         rows: list[Row] = []
         for index, line in enumerate(self.text.split("\n")):
             sign = Segment("> " if index == 0 else "  ", style)
-            rows += wrap([(visible(line).expandtabs(), style)], width, [sign], [Segment("  ", style)])
+            rows += wrap([(tabs_as_blanks(visible(line)), style)], width, [sign], [Segment("  ", style)])
         return rows
 
     def estimate(self, width: int) -> int:
@@ -167,7 +167,7 @@ class NoticeItem(WrittenItem, eq=False):
         rows: list[Row] = []
         for index, line in enumerate(self.text.split("\n")):
             mark = Segment(sign if index == 0 else "  ", style)
-            rows += wrap([(visible(line).expandtabs(), style)], width, [mark], [Segment("  ", style)])
+            rows += wrap([(tabs_as_blanks(visible(line)), style)], width, [mark], [Segment("  ", style)])
         return rows
 
     def estimate(self, width: int) -> int:

@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agentclip.ui.markdown import MAX_MARKDOWN, MarkdownStream, render
+from agentclip.ui.markdown import MAX_MARKDOWN, MarkdownStream, plain, render
 from agentclip.ui.themes import Ink, Themes
 from agentclip.ui.wrap import Row
 
@@ -155,3 +155,7 @@ def test_nested_lists_code_and_quotes_have_room_at_forty_columns() -> None:
         "▌",
         "▌ • in it",
     ]
+
+
+def test_a_tab_of_plain_text_goes_to_the_next_stop_in_cells() -> None:
+    assert texts(plain("中文\ty\nab\ty", 20, INK["assistant"])) == ["中文    y", "ab      y"]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import PIL.Image
 import pytest
+from rich.cells import cell_len
 from textual.geometry import Offset, Region
 from textual.selection import Selection
 
-from agentclip.events import TextDelta
+from agentclip.events import Notice, TextDelta
 from agentclip.messages import Image
 from agentclip.results import LineFate, LineRange, Presented
 from agentclip.ui.heights import Heights
@@ -155,6 +156,20 @@ async def test_the_model_pane_holds_the_text_to_the_letter_and_names_pictures(ag
         whole = "".join(row[2:] if row.startswith("↳") else "\n" + row[2:] for row in rows[:-1])
         assert whole == "\n" + text.expandtabs()
         assert f"{len(text.encode())}B of 50KB" in screen_text(app)
+
+
+async def test_tabs_behind_wide_characters_end_at_the_same_column_in_every_pane(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    text = "中文\ty\nab\ty\n日本e\u0301\ty\ny"
+    async with app.run_test(size=WIDE) as pilot:
+        agent.begin(text)
+        agent.publish(Notice(text))
+        agent.run("cat", text.encode() + b"\n")
+        board = app.board
+        await until(pilot, lambda: board.raw.total_rows() == 4 and board.model.total_rows() == 5)
+        for pane, count in ((board.chat, 2), (board.raw, 1), (board.model, 1)):
+            ends = [cell_len(row) for row in pane_rows(pane) if row.endswith("y")]
+            assert ends == [11, 11, 11, 3] * count, pane
 
 
 @pytest.mark.parametrize("no_color", [False, True])
