@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import takewhile
 
 from rich.ansi import SGR_STYLE_MAP
 from rich.cells import cell_len, split_graphemes
@@ -33,6 +34,9 @@ _LOOK = 8
 _SGR = re.compile(r"\x1b\[([0-9;:]{0,64})m")
 _HIDING = frozenset({5, 6, 8})
 """Blinking and concealed text would not be readable all the time: shown plainly."""
+_UNDERLINES = range(6)
+"""Second number of 4: none, single, double, curly, dotted, dashed; all but none are shown as a single one."""
+_NOT_UNDERLINED = Style(underline=False, underline2=False)
 
 
 def segments(text: str, style: Style, mark_style: Style) -> list[Segment]:
@@ -118,34 +122,55 @@ def cut_at(text: str, start: int, width: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _next_style(base: Style, current: Style, parameters: str) -> Style:
-    codes = [int(code or 0) for code in re.split("[;:]", parameters)]
+    """The style behind an SGR code. `;` parts parameters, `:` the subparameters of one (ITU T.416); unknown ones count not."""
     style = current
-    index = 0
-    while index < len(codes):
-        code = codes[index]
-        if code in {38, 48}:
-            colour, used = _extended_colour(codes[index + 1 : index + 5])
-            if colour is not None:
-                style += Style(color=colour) if code == 38 else Style(bgcolor=colour)
-            index += used
-        elif code == 0:
-            style = base
-        elif code not in _HIDING and code in SGR_STYLE_MAP:
-            style += _sgr(base, code)
-        index += 1
+    left = [[int(value or 0) for value in parameter.split(":")] for parameter in parameters.split(";")]
+    while left:
+        match left.pop(0):
+            case [38 | 48 | 58 as code, *own]:
+                colour, used = _extended_colour(_without_space(own) if own else _plain(left))
+                del left[: 0 if own else used]
+                style += _coloured(code, colour)
+            case [0]:
+                style = base
+            case [4, shape, *_] if shape in _UNDERLINES:
+                style += _sgr(base, 4 if shape else 24)
+            case [code] if code not in _HIDING and code in SGR_STYLE_MAP:
+                style += _sgr(base, code)
     return style
 
 
 def _sgr(base: Style, code: int) -> Style:
-    if code == 39:
-        return Style(color=base.color)
-    if code == 49:
-        return Style(bgcolor=base.bgcolor)
-    return Style.parse(SGR_STYLE_MAP[code])
+    match code:
+        case 24:
+            return _NOT_UNDERLINED
+        case 39:
+            return Style(color=base.color)
+        case 49:
+            return Style(bgcolor=base.bgcolor)
+        case _:
+            return Style.parse(SGR_STYLE_MAP[code])
+
+
+def _coloured(code: int, colour: Color | None) -> Style:
+    """The style of 38 or 48; the colour of an underline (58) is not shown."""
+    if code == 38:
+        return Style(color=colour)
+    return Style(bgcolor=colour) if code == 48 else Style()
+
+
+def _plain(parameters: list[list[int]]) -> list[int]:
+    """The first parameters, as far as they are without subparameters."""
+    return [parameter[0] for parameter in takewhile(lambda parameter: len(parameter) == 1, parameters)]
+
+
+def _without_space(subparameters: list[int]) -> list[int]:
+    """The colour of 38, 48 or 58 without the colour space that may stand before red, green and blue."""
+    return [2, *subparameters[2:]] if subparameters[0] == 2 and len(subparameters) > 4 else subparameters
 
 
 def _extended_colour(codes: list[int]) -> tuple[Color | None, int]:
-    """The colour after 38 or 48, and how many codes it took."""
+    """The colour after 38, 48 or 58, and how many codes it took; all when it is of an unknown kind."""
     match codes:
         case [5, number, *_]:
             return (Color.from_ansi(number) if number < 256 else None), 2

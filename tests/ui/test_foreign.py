@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.color import Color as RichColor
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -44,6 +45,65 @@ def test_odd_colour_codes_never_hide_or_crash(code: str) -> None:
     found = terminal_segments(f"\x1b[{code}mtext", PLAIN, MARK)
     assert "".join(segment.text for segment in found) == "text"
     assert all(segment.style is not None and not segment.style.conceal and not segment.style.blink for segment in found)
+
+
+def styled(*codes: str) -> Style | None:
+    """The style of a text behind these SGR codes."""
+    return terminal_segments("".join(f"\x1b[{code}m" for code in codes) + "text", PLAIN, MARK)[0].style
+
+
+RED = Style(color=RichColor.from_rgb(255, 0, 0))
+NUMBERED = Style(color=RichColor.from_ansi(31))
+
+
+@pytest.mark.parametrize(
+    ("code", "style"),
+    [
+        ("38:2::255:0:0", RED),
+        ("38:2:255:0:0", RED),
+        ("38:2:1:255:0:0:0:1", RED),
+        ("38;2;255;0;0", RED),
+        ("38:2::255:0:0;1", RED + Style(bold=True)),
+        ("38;2;255;0;0;1", RED + Style(bold=True)),
+        ("38:5:31", NUMBERED),
+        ("38;5;31;3", NUMBERED + Style(italic=True)),
+        ("48:5:31", Style(bgcolor=RichColor.from_ansi(31))),
+        ("48:2::255:0:0", Style(bgcolor=RichColor.from_rgb(255, 0, 0))),
+        ("38:2:255:0;1", Style(bold=True)),
+        ("38;5:31;1", Style(bold=True)),
+        ("38:9:1;1", Style(bold=True)),
+        ("38:;1", Style(bold=True)),
+        ("58;5;31", PLAIN),
+        ("58;5;31;1", Style(bold=True)),
+        ("58;2;1;2;3;1", Style(bold=True)),
+        ("58:2::1:2:3", PLAIN),
+        ("58:5:1;1", Style(bold=True)),
+        ("4:3", Style(underline=True)),
+        ("4:3:1;1", Style(underline=True, bold=True)),
+        ("1;4:0", Style(bold=True, underline=False, underline2=False)),
+        ("4:9", PLAIN),
+        ("1:3", PLAIN),
+        ("0:1", PLAIN),
+        ("1;;3", Style(italic=True)),
+    ],
+)
+def test_subparameters_belong_to_their_parameter(code: str, style: Style) -> None:
+    assert styled(code) == style
+
+
+@pytest.mark.parametrize("code", ["4", "4:3", "21"])
+@pytest.mark.parametrize("end", ["4:0", "24"])
+def test_every_underline_ends_and_nothing_else_does(code: str, end: str) -> None:
+    found = styled("1", code, end)
+    assert found is not None
+    assert found.bold
+    assert not found.underline
+    assert not found.underline2
+
+
+@given(st.text("0123456789;:", max_size=64), st.text("0123456789;:", max_size=64))
+def test_no_sgr_code_raises_or_is_shown(first: str, second: str) -> None:
+    assert shown(f"a\x1b[{first}mb\x1b[{second}mc") == "abc"
 
 
 def test_markup_is_text() -> None:
