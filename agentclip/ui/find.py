@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from agentclip.ui.format import plural
 
-_MARGIN = "[ │▌]*"
+_MARGIN = "[ │▌↳]*"
 """What may stand before the text of a row that goes on with the row above."""
 
 

@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from agentclip.events import Severity
-from agentclip.ui.foreign import fit, one_line, tabs_as_blanks, terminal_segments, visible
+from agentclip.ui.foreign import expand_tabs, fit, one_line, segments, tabs_as_blanks, terminal_segments, visible
 from agentclip.ui.format import duration, plural
 from agentclip.ui.markdown import MarkdownStream, plain, render
 from agentclip.ui.runs import Run
@@ -22,7 +22,12 @@ from agentclip.ui.themes import Ink
 from agentclip.ui.wrap import Row, fold, wrap
 
 LIVE_LINES = 3
+COMMAND_LINES = 200
+"""Of the command of an expanded run."""
 EXPANDED_LINES = 40
+"""Of what the model reads of it."""
+EXPANDED_CHARACTERS = 10_000
+"""Of either."""
 BOLD = Style(bold=True)
 _SIGNS = {Severity.INFO: ("· ", "notice"), Severity.WARNING: ("! ", "not-sent"), Severity.ERROR: ("✗ ", "exit-fail")}
 
@@ -187,6 +192,14 @@ class TextItem(WrittenItem, eq=False):
         return _estimate(self.text, width) + self.lead
 
 
+class _Folded(Struct):
+    """A command as it hangs below its row: made once, since a living run is drawn again and again."""
+
+    key: tuple[int, Ink]
+    """Width and ink it was made for."""
+    rows: list[Row]
+
+
 class RunItem(Item, eq=False):
     """A run: one row, with its last lines while it is alive, with what the model reads when expanded."""
 
@@ -195,6 +208,7 @@ class RunItem(Item, eq=False):
     now_s: float = 0.0
     """The screen's clock when it was last told to look."""
     expanded: bool = False
+    _command: _Folded | None = None
 
     def leads_after(self, before: Item | None) -> bool:
         """Runs stand close together."""
@@ -209,16 +223,21 @@ class RunItem(Item, eq=False):
     def searched(self) -> str:
         """The command, and what hangs below its row."""
         run = self._run()
-        return "\n".join([run.command, *self._shown(run)[:EXPANDED_LINES]]) if self.expanded else run.command
+        return "\n".join([run.command, *_beginning(self._shown(run), EXPANDED_LINES)[0]]) if self.expanded else run.command
 
     def body(self, width: int, ink: Ink) -> list[Row]:
         """The row of the run and what hangs below it."""
         run = self._run()
         rows = [self._head(run, width, ink)]
         if self.expanded:
+            whole = rows[0][1].text.startswith(one_line(run.command))
+            if not whole or "\n" in run.command:
+                rows += self._whole_command(run, width, ink)
             rows += self._details(run, width, ink)
-        elif run.finished is None:
-            rows += [self._quoted(line, width, ink) for line in run.last_lines(LIVE_LINES)]
+            return rows
+        self._command = None
+        if run.finished is None:
+            rows += [_clipped(line, width, ink) for line in run.last_lines(LIVE_LINES)]
         return rows
 
     def estimate(self, width: int) -> int:  # noqa: ARG002  one row at any width
@@ -245,19 +264,50 @@ class RunItem(Item, eq=False):
             Segment(right, ink[color] + BOLD),
         ]
 
-    def _quoted(self, line: str, width: int, ink: Ink) -> Row:
-        found = terminal_segments(line[: 4 * width], ink["muted"], ink["mark"])
-        return [Segment("  │ ", ink["muted"]), *(fold(found, max(1, width - 4)) or [[]])[0]]
+    def _whole_command(self, run: Run, width: int, ink: Ink) -> list[Row]:
+        """The command, folded, with marks for whatever would act or colour."""
+        if self._command is None or self._command.key != (width, ink):
+            lines, more = _beginning(run.command, COMMAND_LINES)
+            rows: list[Row] = []
+            for line in lines:
+                rows += _hung(expand_tabs(segments("$ " + line, ink["muted"], ink["mark"])), width, ink)
+            rows += _hung([Segment(f"… {more} of the command", ink["mark"])], width, ink) if more else []
+            self._command = _Folded((width, ink), rows)
+        return self._command.rows
 
     def _details(self, run: Run, width: int, ink: Ink) -> list[Row]:
+        """What the model reads, folded, in its colours."""
+        lines, more = _beginning(self._shown(run), EXPANDED_LINES)
         rows: list[Row] = []
-        if "\n" in run.command or cell_len(run.command) > width // 2:
-            rows = [self._quoted("$ " + line, width, ink) for line in run.command.split("\n")]
-        lines = self._shown(run)
-        rows += [self._quoted(line, width, ink) for line in lines[:EXPANDED_LINES]]
-        if len(lines) > EXPANDED_LINES:
-            rows.append(self._quoted(f"… {plural(len(lines) - EXPANDED_LINES, 'more line')}, see Layer 2", width, ink))
+        for line in lines:
+            rows += _hung(terminal_segments(line, ink["muted"], ink["mark"]), width, ink)
+        rows += _hung([Segment(f"… {more}, see Layer 2", ink["mark"])], width, ink) if more else []
         return rows
 
-    def _shown(self, run: Run) -> list[str]:
-        return run.shown.text.split("\n") if run.shown else run.last_lines(EXPANDED_LINES)
+    def _shown(self, run: Run) -> str:
+        return run.shown.text if run.shown else "\n".join(run.last_lines(EXPANDED_LINES))
+
+
+def _beginning(text: str, lines: int) -> tuple[list[str], str]:
+    """The first lines, and how much is left: `1,200 more lines`, or characters when a line is cut; empty for nothing."""
+    found = text[:EXPANDED_CHARACTERS].split("\n")[:lines]
+    end = sum(map(len, found)) + len(found) - 1
+    if end == len(text):
+        return found, ""
+    if text[end] == "\n":
+        return found, plural(text.count("\n", end), "more line")
+    return found, plural(len(text) - end, "more character")
+
+
+def _hung(found: list[Segment], width: int, ink: Ink) -> list[Row]:
+    """One line below the row of a run, folded, with signs for its beginning and for what goes on."""
+    signs = (Segment("  │ ", ink["muted"]), Segment("  ↳ ", ink["muted"]))
+    return [[signs[index > 0], *row] for index, row in enumerate(fold(found, width - 4))]
+
+
+def _clipped(line: str, width: int, ink: Ink) -> Row:
+    """The beginning of a line of output in one row, with an ellipsis when cut."""
+    row, *more = fold(terminal_segments(line, ink["muted"], ink["mark"]), width - 4)
+    if more:
+        row = [*fold(row, width - 5)[0], Segment("…", ink["muted"])]
+    return [Segment("  │ ", ink["muted"]), *row]
