@@ -185,14 +185,21 @@ class RunHead(Bar):
             Segment(words, self.ink[color] + BOLD),
             Segment(right, self.ink["muted"]),
         ]
-        return [head, self._stages(run.stages)]
+        return [head, self._stages(run.stages, width)]
 
-    def _stages(self, stages: Sequence[StageView]) -> Row:
+    def _stages(self, stages: Sequence[StageView], width: int) -> Row:
+        """As many as there is room for, and how many more there are."""
         row = [Segment(" stages ", self.ink["muted"])]
-        for stage in stages[:64]:
+        room = width - row[0].cell_length
+        for before, stage in enumerate(stages):
             sign = {"|": " -> ", "": ""}.get(stage.sign, f" {stage.sign} ")
             name = fit(one_line(stage.text).split(" ")[0], 24)
-            row += [Segment(sign, self.ink["muted"]), Segment(name, self.ink["assistant"]), self._stage(stage)]
+            found = [Segment(sign, self.ink["muted"]), Segment(name, self.ink["assistant"]), self._stage(stage)]
+            room -= sum(segment.cell_length for segment in found)
+            behind = len(stages) - before - 1
+            if room < (cell_len(_more(behind)) if behind else 0):
+                return [*row, Segment(_more(behind + 1), self.ink["mark"])]
+            row += found
         return row
 
     def _stage(self, stage: StageView) -> Segment:
@@ -205,6 +212,10 @@ class RunHead(Bar):
         if stage.bytes_out is not None:
             words += f" {size(stage.bytes_out)}"
         return Segment(words, self.ink["exit-ok" if stage.status == 0 else "exit-fail"] + BOLD)
+
+
+def _more(count: int) -> str:
+    return f" … +{count}"
 
 
 class Tabs(Bar):

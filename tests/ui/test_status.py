@@ -80,3 +80,21 @@ async def test_state_and_sandbox_are_never_cut_and_what_stands_beside_them_stand
         assert "  no sandbox " in row or columns < 45
         assert "ctx" not in row or "ctx 14%  $0.04 " in row
         assert "agent" not in row or row.startswith(" agentclip ")
+
+
+@pytest.mark.parametrize("width", [140, 100, 80, 60, 40, 30])
+async def test_stages_there_is_no_room_for_are_counted(agent: ScriptedAgent, width: int) -> None:
+    names = [f"stage-{number}" for number in range(100)]
+    app = make_app(agent)
+    async with app.run_test(size=(width, 24)) as pilot:
+        if not app.board.head.display:
+            await pilot.press("f6")
+        for count in (1, 2, 3, 4, 5, 8, 100):
+            agent.run(" | ".join(names[:count]), b"")
+            await drawn(pilot)
+            strip = next(row for row in screen_rows(app) if " stages " in row).split(" stages ")[1].rstrip(" │")
+            shown, _, more = strip.partition(" … +")
+            told = shown.split(" -> ") if shown and not shown.startswith("…") else []
+            assert told == [f"{name} 0" for name in names[: len(told)]]
+            assert len(told) + int(more or 0) == count
+            assert count > 1 or not more
