@@ -45,7 +45,7 @@ class Pane(ScrollView, can_focus=True):
         self.ink = ink
         self.following = self.ALIVE
         self._seen: int | None = None
-        """Rows there were when the person scrolled up; None when that is not why we do not follow."""
+        """Rows of what there was when the person scrolled up; None when that is not why we do not follow."""
         self._steering = False
         """We scroll, not the person."""
         self._base = Style()
@@ -185,8 +185,7 @@ class Pane(ScrollView, can_focus=True):
         if not self._sees(row) or row == self.place_at(self.view_height - 1)[0]:
             self.go_to(row, middle=True)
         if self.following and self.ALIVE:
-            self.following = False
-            self._seen = self.total_rows()
+            self._stay()
         self.point(row, hit=True)
         self.refresh()
 
@@ -242,8 +241,12 @@ class Pane(ScrollView, can_focus=True):
         if round(new_value) >= self.max_scroll_y:
             self.following = True
         elif new_value < old_value and self.following:
-            self.following = False
-            self._seen = self.total_rows()
+            self._stay()
+
+    def _stay(self) -> None:
+        """What comes from now on is new."""
+        self.following = False
+        self._seen = self.total_rows()
 
     def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002  the size is asked where it is needed
         """Another width or height."""

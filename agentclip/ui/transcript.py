@@ -26,7 +26,7 @@ from agentclip.ui.layout import TITLES, PaneName
 from agentclip.ui.pane import Pane
 from agentclip.ui.session_state import SessionState
 from agentclip.ui.themes import Ink
-from agentclip.ui.transcript_items import Item, RunItem
+from agentclip.ui.transcript_items import Item, RunItem, WrittenItem
 from agentclip.ui.wrap import Row
 
 KEPT_ITEMS = 400
@@ -68,6 +68,8 @@ class Transcript(Pane):
         """Items whose height was exact before they changed: they grow at their end."""
         self._earlier = 0
         """How many items came before the first one since then."""
+        self._seen_items = 0
+        """How many there were when the person scrolled up."""
         self._made: OrderedDict[Item, _Made] = OrderedDict()
         self._width = 0
         self._pointed_place: tuple[int, int] | None = None
@@ -255,11 +257,13 @@ class Transcript(Pane):
         if self._width:
             self.forget_selection()
         self._width = self.columns
+        grown = 0 if self._seen is None else max(0, self._heights.start(self._seen_items) - self._seen)
         self._made.clear()
         self._exact.clear()
         self._changed.clear()
         self._heights = Heights()
         self._append_new()
+        self._seen = None if self._seen is None else self._heights.start(self._seen_items) - grown
         if anchor < len(self._heights) and not self.following:
             self._steer(self._heights.start(anchor) + min(inside, self._heights[anchor] - 1))
         self._settle()
@@ -274,9 +278,15 @@ class Transcript(Pane):
         self._heights.prepend(heights)
         self._pointed = None if self._pointed is None else self._pointed + rows
         self._seen = None if self._seen is None else self._seen + rows
+        self._seen_items += count
         if self._pointed_place is not None:
             self._pointed_place = (self._pointed_place[0] + count, self._pointed_place[1])
         self._steer(first_row + rows)
+
+    def _stay(self) -> None:
+        """Items from the present last one on are new."""
+        super()._stay()
+        self._seen_items = len(self._heights)
 
     def _append_new(self) -> None:
         if not len(self._heights):
@@ -317,10 +327,14 @@ class Transcript(Pane):
         item = self._state.items[index]
         if item not in self._exact:
             self._exact.add(item)
+            more = len(self._rows(item)) - self._heights[index]
+            if more:
+                self._heights.replace(index, self._heights[index] + more)
+            # Rows that a text at the end was given are new; others only fold, expand or were estimated.
+            written = index == self._seen_items - 1 and item in self._changed and isinstance(item, WrittenItem)
+            if self._seen is not None and index < self._seen_items and not written:
+                self._seen += more
             self._changed.discard(item)
-            height = len(self._rows(item))
-            if height != self._heights[index]:
-                self._heights.replace(index, height)
         return self._heights[index]
 
     def _measure_up(self, index: int, rows: int) -> None:
