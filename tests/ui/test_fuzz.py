@@ -31,7 +31,7 @@ from tests.ui.test_terminal import PASTE_END, PASTE_START, restored
 
 KEPT = 1 << 20
 """Bytes of what the program sent that are kept."""
-ENDED = {0, 128 + signal.SIGINT, 128 + signal.SIGTERM}
+ENDED = {0, 128 + signal.SIGINT, -signal.SIGINT, 128 + signal.SIGTERM}
 """Quit by a key that happened to come (also by a Ctrl+C when the terminal was given back already), or by us."""
 LETTERS = "abcdefghijklmnopqrstuvwxyzABC 0123456789/@.,:-_日本語é😀\t"
 WORDS = ("hello", "!echo hi", "!seq 100", "/theme nord", "/theme", "/help", "/find e", "/layers", "/resume", "/model", "a\nb")

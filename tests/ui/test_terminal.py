@@ -157,6 +157,8 @@ def test_whatever_the_shell_has_drawn_meanwhile_the_screen_is_drawn_whole(
         session.wait_for("[ Cancel   Esc ]")
         session.wait_for(lambda: set(shown) <= set(session.text.splitlines()))
         assert "Stopped" not in session.text
+        session.process.send_signal(signal.SIGTERM)
+        assert session.wait_for_end() == 128 + signal.SIGTERM
 
 
 def test_a_provider_process_that_is_killed_leaves_a_screen_that_works_and_is_given_back() -> None:
