@@ -13,6 +13,9 @@ from agentclip.cli.options import environment_with_keys, model_options, settings
 from agentclip.cli.terminals import is_screen, needs_lines
 from agentclip.ui.first_picture import first_picture
 
+SIGNALLED = 128
+"""From this exit status on a signal ended the screen: no other session begins."""
+
 
 @click.command()
 @click.argument("prompt", required=False)
@@ -46,7 +49,7 @@ def command(
             status = begin(course, prompt, resume)
     else:
         status = _talk(course, prompt, resume, go_on=go_on, by_line=by_line)
-    while course.ahead:
+    while course.ahead and status < SIGNALLED:
         status = _talk(course, None, course.ahead.pop(), go_on=False, by_line=by_line)
     return status
 

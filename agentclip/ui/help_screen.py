@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -67,20 +68,28 @@ class HelpScreen(Modal[None]):
 
     def __init__(self, keymap: KeyMap, first: Sequence[Place] = ()) -> None:
         super().__init__()
-        self._keymap = keymap
-        self._first = first
-        self._page = Static()
-        self._scroller = VerticalScroll(id="help")
+        self._page = _Page(lambda width: help_text(keymap, first, width))
 
     def compose(self) -> ComposeResult:
         """The page."""
-        with self._scroller:
+        with VerticalScroll(id="help"):
             yield self._page
 
-    def on_resize(self) -> None:
-        """Lines as wide as there is room."""
-        self.call_after_refresh(self._fill)
 
-    def _fill(self) -> None:
-        width = self._scroller.content_region.width - 2  # of the scroll bar, whether it is there yet or not
-        self._page.update(Content(help_text(self._keymap, self._first, width)))
+class _Page(Static):
+    """Lines as wide as there is room.
+
+    It looks itself: a screen that posts a message whenever it is resized never comes to an end when two sizes come at once.
+    """
+
+    def __init__(self, text: Callable[[int], str]) -> None:
+        super().__init__()
+        self._text = text
+        self._width = -1
+        """Of the lines that are shown."""
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another width."""
+        if event.size.width != self._width:
+            self._width = event.size.width
+            self.update(Content(self._text(self._width)))

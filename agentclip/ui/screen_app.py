@@ -94,6 +94,8 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         self._frame_cost_s = 0.0
         self._killing = False
         self._ended = False
+        self._status = 0
+        """What the screen ends with."""
         self._said: Timer | None = None
         """Ends what is said in place of the hints."""
         self._quit_until_s = 0.0
@@ -370,16 +372,19 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
                 self._loop.call_soon_threadsafe(_nothing)
 
     def end(self, status: int) -> None:
-        """Close the agent, then the screen with this exit status."""
-        if not self._ended:
-            self._ended = True
-            with self._context():  # a signal's knows no app
+        """Close the agent, then the screen with this exit status. A signal's counts also when the end had begun before."""
+        self._status = max(self._status, status)
+        with self._context():  # a signal's knows no app
+            if self._exit:
+                self.exit(self._status)
+            elif not self._ended:
+                self._ended = True
                 self.say("ending…")
-                self.run_worker(self._end(status), name="end", exit_on_error=True)
+                self.run_worker(self._end(), name="end", exit_on_error=True)
 
-    async def _end(self, status: int) -> None:
+    async def _end(self) -> None:
         await self.agent.close()
-        self.exit(status)
+        self.exit(self._status)
 
     async def on_unmount(self) -> None:
         """However it ends: nothing is left running, the signals are as they were."""

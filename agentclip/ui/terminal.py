@@ -25,7 +25,9 @@ from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.keys import Keys
 from textual.message import Message
+from typing_extensions import override
 
 from agentclip.descriptor import DescriptorFile
 from agentclip.ui.background import QUESTION
@@ -64,6 +66,17 @@ class BackgroundTold(Message):
     def __init__(self, *, dark: bool) -> None:
         super().__init__()
         self.dark = dark
+
+
+class KeyParser(XTermParser):
+    """Textual's, which fails on reports of keys whose numbers are none (`CSI 97:65 u`, `CSI 99999999 u`): no keys to us."""
+
+    @override
+    def _parse_extended_key(self, sequence: str) -> list[events.Key] | None:  # type: ignore[override]  # there it is cached
+        try:
+            return super()._parse_extended_key(sequence)
+        except (ValueError, OverflowError):
+            return [events.Key(Keys.Ignore, None)]
 
 
 class TerminalDriver(LinuxDriver):
@@ -163,7 +176,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read keys and pastes until the screen ends, once it is whole: a key must not meet half a screen."""
-        parser = XTermParser(self._debug)
+        parser = KeyParser(self._debug)
         intake = Intake(expecting=self._asks)
         while not self._listening.wait(LOOK_S):
             if self.exit_event.is_set():

@@ -19,10 +19,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual import events
+from textual.geometry import Size
 from textual.keys import _character_to_key
 from typing_extensions import override
 
+from agentclip.ui.terminal import KeyParser
 from tests.shell.runs import marked, wait_until
 from tests.ui.pty_session import PATIENCE_S, PtySession
 from tests.ui.screens import make_app, until
@@ -263,6 +267,30 @@ async def test_help_that_is_closed_before_it_was_drawn_is_closed(agent: Scripted
             app.action_escape()
             await pilot.press("f1", "escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+async def test_help_comes_to_rest_when_two_sizes_come_at_once(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f1")
+        page = app.screen
+        page.post_message(events.Resize(Size(40, 12), Size(40, 12)))
+        page.call_later(lambda: None)  # so that one does not replace the other
+        page.post_message(events.Resize(Size(90, 33), Size(90, 33)))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+@given(st.text(alphabet="0123456789;:?<>=$'uABMmRZ~\x1b[]OP", max_size=20))
+def test_no_report_of_a_key_stops_the_reader(report: str) -> None:
+    parser = KeyParser()
+    for piece in filter(None, ("\x1b[", report, "u", "x")):
+        list(parser.feed(piece))
+
+
+@pytest.mark.parametrize("report", ["\x1b[97:65;2u", "\x1b[2:u", "\x1b[99999999u", "\x1b[9999999999999u", "\x1b[1;2:u"])
+def test_a_report_of_a_key_whose_numbers_are_none_is_no_key(report: str) -> None:
+    assert [event.key for event in KeyParser().feed(report + "x") if isinstance(event, events.Key)] == ["x"]
 
 
 async def test_what_takes_lines_away_before_they_were_drawn_is_undone(agent: ScriptedAgent) -> None:

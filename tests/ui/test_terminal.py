@@ -310,6 +310,21 @@ def test_a_slow_link_gets_a_bounded_amount_and_keys_still_act(tmp_path: Path) ->
         session.wait_for("next")
 
 
+def test_a_signal_while_one_session_gives_way_to_another_ends_both(tmp_path: Path) -> None:
+    with chat(tmp_path) as session:
+        session.type("!trap '' INT TERM; echo up; while :; do sleep 0.1; done\r")
+        session.wait_for("│ up")
+        before = len(session.sent)
+        session.type("/new\r")
+        session.wait_for("Leave?")
+        session.type("y")
+        session.wait_for("ending…")
+        session.process.send_signal(signal.SIGTERM)
+        assert session.wait_for_end() == 128 + signal.SIGTERM
+        assert restored(session, before)
+        assert b"\x1b[?1049h" not in session.sent[before:]
+
+
 LENT = """
 from textual.app import App
 from agentclip.ui.terminal import TerminalDriver
