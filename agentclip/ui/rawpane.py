@@ -102,7 +102,9 @@ class RawPane(Pane):
     def go_to_line(self, line: int) -> None:
         """Bring a line of stdout into view."""
         if self.run is not None:
-            self.go_to(self.run.rows.row_of(line), middle=True)
+            row = self.run.rows.row_of(line)
+            self.point(row)
+            self.go_to(row, middle=True)
 
     def rows_changed(self) -> None:
         """Rows at the end may have moved: parse them again."""

@@ -281,6 +281,29 @@ async def test_a_pane_that_goes_out_of_view_hands_the_focus_to_one_in_view(agent
         assert app.board.arrangement.panes == {PaneName.CHAT, PaneName.RAW}
 
 
+async def test_a_jump_there_and_back_is_at_the_same_line(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        agent.run("seq", b"".join(b"%d\n" % number for number in range(1000)))
+        raw, model = app.board.raw, app.board.model
+        await until(pilot, lambda: model.total_rows() > 1000)
+        model.focus()
+        model.go_to(40)
+        await drawn(pilot)
+        y = next(y for y in range(model.view_height) if model.strip_at(model.first_row + y).text == "  50")
+        await pilot.click("#model", offset=(5, 1 + y))
+        for _ in range(3):
+            model.focus()
+            await pilot.press("g")
+            await drawn(pilot)
+            raw.focus()
+            await pilot.press("c")
+            assert app.clipboard == "50"
+            await pilot.press("g")
+            await drawn(pilot)
+            assert model.pointed_text()[0] == "50"
+
+
 async def test_maximise_and_split_change_what_is_in_view(agent: ScriptedAgent) -> None:
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
