@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -15,11 +16,13 @@ from agentclip.results import LineFate, LineRange, Presented
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.find import Search, Words
 from agentclip.ui.find_rows import RowSearch, SpoolSearch
-from agentclip.ui.foreign import decode, terminal_segments
+from agentclip.ui.foreign import decode, terminal_segments, visible, without_colours
+from agentclip.ui.format import size
 from agentclip.ui.layout import TITLES, PaneName
 from agentclip.ui.pane import Pane
 from agentclip.ui.raw_folding import Folding
 from agentclip.ui.runs import Run
+from agentclip.ui.spool_index import CLIP
 from agentclip.ui.spool_rows import Row
 from agentclip.ui.themes import Ink
 
@@ -28,6 +31,8 @@ SLICE = 4 * 1024 * 1024
 PAUSE_S = 0.005
 STEP = 16
 """Columns of one step to the side."""
+COPIED = 1024 * 1024
+"""Bytes of a line that are copied; of a selection, bytes of lines that are not shown whole."""
 _FATES = {LineFate.SHOWN: ("=", "seen-by-model"), LineFate.CHANGED: ("~", "changed"), LineFate.CUT: ("-", "not-sent")}
 
 
@@ -58,6 +63,8 @@ class RawPane(Pane):
         """Long lines are folded at the width."""
         self._folding = Folding(self.whole_at, self.GUTTER)
         self._strips: dict[int, Strip] = {}
+        self._marks: dict[int, int] = {}
+        """Characters at the end of a row that are ours, of rows that are not shown whole."""
         self._widest = 0
         """Columns of the widest row in view."""
         self._advancing = False
@@ -96,7 +103,7 @@ class RawPane(Pane):
 
     def restyle(self, ink: Ink) -> None:
         """Another theme."""
-        self._strips.clear()
+        self._forget_strips()
         super().restyle(ink)
 
     def go_to_line(self, line: int) -> None:
@@ -108,7 +115,7 @@ class RawPane(Pane):
 
     def rows_changed(self) -> None:
         """Rows at the end may have moved: parse them again."""
-        self._strips.clear()
+        self._forget_strips()
         self._widest = 0
         self._folding.forget(self.columns, self.view_height)
         self._drawn_for = self.run.shown if self.run else None
@@ -164,9 +171,9 @@ class RawPane(Pane):
         """A row, parsed when it is looked at for the first time."""
         if row not in self._strips and self.run is not None:
             if len(self._strips) > 4 * self.view_height:
-                self._strips.clear()
+                self._forget_strips()
             for offset, found in enumerate(self.run.rows.read(row, self.view_height)):
-                self._strips[row + offset] = self._draw(found)
+                self._strips[row + offset] = self._draw(row + offset, found)
             if row == self.run.rows.total and (path := self.run.rows.lost) is not None:
                 return Strip([Segment(f"  the file is gone: {path}", self.ink["mark"])])
         return self._strips.get(row, Strip([], 0))
@@ -183,6 +190,28 @@ class RawPane(Pane):
             text = Strip([*text.crop(0, room - 1), Segment("»", self.ink["mark"])])
         return Strip([*signs, *text])
 
+    def pointed_text(self) -> tuple[str, str]:
+        """The line itself without colours, also what is not shown of it."""
+        found = self._read(self.pointed_row, COPIED)
+        if found is None:
+            return super().pointed_text()
+        text = visible(without_colours(decode(found.raw.data)))
+        if not found.raw.left_out:
+            return text, "the line"
+        shown = len(found.raw.data)
+        return text, f"the first {size(shown)} of the line ({size(shown + found.raw.left_out)})"
+
+    def selectable(self, first: int, last: int | None) -> Iterator[tuple[int, Strip]]:
+        """Without our marks; what goes on behind a row has the whole of it."""
+        left = COPIED
+        for row, strip in super().selectable(first, last):
+            found = self._read(row, left) if row in self._marks and row != last and left > CLIP else None
+            if found is not None:
+                left -= len(found.raw.data)
+                yield row, Strip(self._segments(found))
+            else:
+                yield row, Strip(list(strip)[:-1]) if row in self._marks else strip
+
     def search(self, words: Words) -> Search:
         """Look through the whole spools."""
         return SpoolSearch(self.run.rows, words) if self.run else RowSearch((), "line")
@@ -196,7 +225,8 @@ class RawPane(Pane):
         """In the text of the line, as far as it is read for the screen."""
         if self.words is None:
             return []
-        text = self.whole_at(row).text[self.GUTTER :]
+        text = self.whole_at(row).text
+        text = text[self.GUTTER : len(text) - self._marks.get(row, 0)]
         return [(start + self.GUTTER, end + self.GUTTER) for start, end in self.words.spans(text)]
 
     def go_to_hit(self, row: int) -> None:
@@ -213,11 +243,10 @@ class RawPane(Pane):
 
     def action_jump(self) -> None:
         """Show the row clicked, else the first one in view, in Layer 2."""
-        row = self.pointed_row
-        found = self.run.rows.read(row, 1) if self.run else []
-        fate = self._fate(found[0].line) if found and found[0].stage is None else None
-        if fate is not None and found:
-            self.post_message(self.Jump(self._text_line(fate, found[0].line)))
+        found = self._read(self.pointed_row, CLIP)
+        fate = self._fate(found.line) if found is not None and found.stage is None else None
+        if fate is not None and found is not None:
+            self.post_message(self.Jump(self._text_line(fate, found.line)))
 
     def action_aside(self, direction: int) -> None:
         """To the left or right, as far as the lines in view go."""
@@ -245,13 +274,29 @@ class RawPane(Pane):
         if more or went_on:
             self.post_message(self.Advanced())
 
-    def _draw(self, row: Row) -> Strip:
-        color = "raw-fg" if row.stage is None else "raw-stderr"
-        found = terminal_segments(decode(row.raw.data), self.ink[color], self.ink["mark"])
+    def _forget_strips(self) -> None:
+        self._strips.clear()
+        self._marks.clear()
+
+    def _read(self, row: int, clip: int) -> Row | None:
+        found = self.run.rows.read(row, 1, clip) if self.run else []
+        return found[0] if found else None
+
+    def _draw(self, number: int, row: Row) -> Strip:
+        found = self._segments(row)
         if row.raw.left_out:
-            found.append(Segment(f"… +{row.raw.left_out:,} bytes", self.ink["mark"]))
-        self._widest = max(self._widest, sum(segment.cell_length for segment in found))
-        return Strip([self._sign(row), Segment(" "), *found])
+            mark = f"… +{row.raw.left_out:,} bytes"
+            found.append(Segment(mark, self.ink["mark"]))
+            self._marks[number] = len(mark)
+        strip = Strip(found)
+        self._widest = max(self._widest, strip.cell_length - self.GUTTER)
+        return strip
+
+    def _segments(self, row: Row) -> list[Segment]:
+        """Its sign, and what is read of the line."""
+        color = "raw-fg" if row.stage is None else "raw-stderr"
+        text = terminal_segments(decode(row.raw.data), self.ink[color], self.ink["mark"])
+        return [self._sign(row), Segment(" "), *text]
 
     def _sign(self, row: Row) -> Segment:
         if row.stage is not None:

@@ -6,6 +6,7 @@ each: 5 MB for a 10 GB file); a line is found by looking into one block. Must no
 
 from __future__ import annotations
 
+import codecs
 import os
 from array import array
 from bisect import bisect_right
@@ -82,20 +83,22 @@ class SpoolIndex:
         previous = data[-1:] if data else self._read(offset - 1, 1)
         return ends + (previous != b"\n")
 
-    def read(self, first: int, count: int) -> list[RawLine]:
-        """Lines `first` to `first + count - 1`, as many of them as there are."""
+    def read(self, first: int, count: int, clip: int = CLIP) -> list[RawLine]:
+        """Lines `first` to `first + count - 1`, as many of them as there are, at most `clip` bytes of each."""
         last = min(first + count, self.lines)
         found: list[RawLine] = []
         start = self._start_of(first) if first < last else 0
         for line in range(first, last):
-            data = self._read(start, min(CLIP, self.size - start))
+            data = self._read(start, min(clip, self.size - start))
             end = data.find(b"\n")
             if end >= 0:
                 found.append(RawLine(data[:end], 0))
                 start += end + 1
                 continue
             following = self._start_of(line + 1) if line + 1 < self.lines else self.size + (not self._ends_with_newline)
-            found.append(RawLine(data, max(0, following - 1 - start - len(data))))
+            left_out = max(0, following - 1 - start - len(data))
+            whole = codecs.utf_8_decode(data, "ignore")[1] if left_out else len(data)  # no half of a character at the cut
+            found.append(RawLine(data[:whole], left_out + len(data) - whole))
             start = following
         return found
 

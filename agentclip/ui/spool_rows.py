@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from agentclip.ui.spool_index import RawLine, SpoolIndex
+from agentclip.ui.spool_index import CLIP, RawLine, SpoolIndex
 
 
 class Growth(Struct, frozen=True):
@@ -101,12 +101,12 @@ class SpoolRows(Struct):
             self._place(self._growth.pop(0))
         return more
 
-    def read(self, first: int, count: int) -> list[Row]:
-        """Rows `first` to `first + count - 1`, as many as there are."""
+    def read(self, first: int, count: int, clip: int = CLIP) -> list[Row]:
+        """Rows `first` to `first + count - 1`, as many as there are, at most `clip` bytes of each."""
         rows: list[Row] = []
         while len(rows) < count and (piece := self._piece_at(first + len(rows))) is not None:
             stage, line, left = piece
-            found = self._index(stage).read(line, min(left, count - len(rows)))
+            found = self._index(stage).read(line, min(left, count - len(rows)), clip)
             if not found:
                 break
             rows += [Row(stage, line + offset, raw) for offset, raw in enumerate(found)]

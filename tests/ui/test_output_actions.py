@@ -9,9 +9,13 @@ import signal
 from pathlib import Path
 
 import pytest
+from textual.geometry import Offset
+from textual.selection import Selection
 
 from agentclip.errors import ConfigError
 from agentclip.ui.pager import pager_words, reading
+from agentclip.ui.rawpane import COPIED
+from agentclip.ui.spool_index import CLIP
 from tests.ui.pty_session import on_terminal
 from tests.ui.screens import drawn, make_app, pane_rows, screen_text, send, until
 from tests.ui.scripted import ScriptedAgent
@@ -43,6 +47,39 @@ async def test_c_copies_the_line_pointed_at_the_source_of_a_message_and_the_comm
         app.board.model.focus()
         await pilot.press("c")
         assert app.clipboard == "a line" or app.clipboard.endswith("line")
+
+
+async def test_c_copies_a_long_line_itself_and_says_when_it_was_cut(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        line = "\x1b[1m日本語\x1b[0m\t" + "x" * 9000 + "FARAWAY"
+        agent.run("cat", f"{line}\n".encode() + b"y" * 3_000_000 + b"\nlast\n")
+        await until(pilot, lambda: raw.total_rows() == 3)
+        raw.focus()
+        await pilot.press("c")
+        assert app.clipboard == "日本語\t" + "x" * 9000 + "FARAWAY"
+        assert "copied the line, 9,011 characters" in screen_text(app)
+        raw.point(1)
+        await pilot.press("c")
+        assert app.clipboard == "y" * COPIED
+        await drawn(pilot)
+        assert "copied the first 1.0MB of the line (2.9MB), 1,048,576 characters" in screen_text(app)
+
+
+async def test_a_selection_has_no_mark_of_ours_and_whole_lines_when_it_goes_on_behind_them(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        agent.run("cat", (b"x" * 9000 + b"\n") * 3 + "日".encode() * 5_000 + b"\n")
+        await until(pilot, lambda: raw.total_rows() == 4)
+        app.screen.selections = {raw: Selection(Offset(4, 1), Offset(1_000_000, 2))}
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "x" * 8998 + "\n" + "x" * CLIP
+        raw.forget_selection()
+        app.screen.selections = {raw: Selection(Offset(2, 3), Offset(1_000_000, 3))}
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "日" * (CLIP // 3)
 
 
 async def test_c_copies_what_is_selected_first_and_foreign_text_without_escapes(agent: ScriptedAgent) -> None:
