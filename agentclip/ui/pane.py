@@ -6,7 +6,7 @@ subclass. A selection is kept in cells of the whole row and in `place_of` of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from rich.cells import split_graphemes
@@ -280,12 +280,11 @@ class Pane(ScrollView, can_focus=True):
         strip = self.whole_at(row)
         if self.words is not None:
             current = Style(bold=True, underline=True) if self._at_hit and row == self._pointed else Style()
-            for span in self.hits_at(row):
-                strip = _highlight(strip, span, HIT + current)
+            strip = _highlight(strip, self.hits_at(row), HIT + current)
         selection = self.text_selection
         if selection is not None and (selected := selection.get_span(self.place_of(row))) is not None:
             characters = _characters(strip.text, selected)
-            strip = _highlight(strip, characters, self.screen.get_component_rich_style("screen--selection"))
+            strip = _highlight(strip, [characters], self.screen.get_component_rich_style("screen--selection"))
         return strip
 
     def _with_offsets(self, strip: Strip, key: int, shift: int) -> Strip:
@@ -335,17 +334,21 @@ def _characters(text: str, span: tuple[int, int]) -> tuple[int, int]:
     return (inside[0][0], inside[-1][1]) if inside else (len(text), len(text))
 
 
-def _highlight(strip: Strip, span: tuple[int, int], style: Style) -> Strip:
-    """The characters of `span` in another style."""
-    start, end = span
-    position = 0
+def _highlight(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Strip:
+    """The characters of `spans`, which come in order, in another style."""
     found: list[Segment] = []
-    for segment in strip:
-        text = segment.text
-        low = min(max(0, start - position), len(text))
-        high = min(max(low, end - position), len(text))
-        chosen = (segment.style or Style()) + style
-        pieces = ((text[:low], segment.style), (text[low:high], chosen), (text[high:], segment.style))
-        found += [Segment(piece, look) for piece, look in pieces if piece]
-        position += len(text)
-    return Strip(found, strip.cell_length)
+    position = at = 0
+    for text, look, _ in strip:
+        chosen = (look or Style()) + style
+        low, end = position, position + len(text)
+        while at < len(spans) and spans[at][0] < end:
+            start, stop = max(low, spans[at][0]), min(end, spans[at][1])
+            found += [Segment(text[low - position : start - position], look)]
+            found += [Segment(text[start - position : stop - position], chosen)]
+            low = max(start, stop)
+            if spans[at][1] > end:
+                break
+            at += 1
+        found += [Segment(text[low - position :], look)]
+        position = end
+    return Strip([segment for segment in found if segment.text], strip.cell_length)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from functools import partial
 
 import pytest
@@ -133,6 +134,19 @@ async def test_a_hit_far_to_the_right_is_brought_into_view(agent: ScriptedAgent)
         await pilot.press("n")
         await drawn(pilot)
         assert pane_rows(app.board.raw)[-1] == "= last needle"
+
+
+async def test_a_long_line_that_is_all_hits_is_drawn_at_once(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        agent.run("cat", b"\x1b[1mxx\x1b[0mx" * 900 + b"\n")
+        app.board.raw.focus()
+        await pilot.press("slash")
+        began = time.monotonic()
+        await find(pilot, "x")
+        assert time.monotonic() - began < 5
+        assert set("".join(reversed_texts(app.board.raw))) == {"x"}
+        assert len("".join(reversed_texts(app.board.raw))) == app.board.raw.columns - 3
 
 
 async def test_hits_beyond_what_is_indexed_are_reached_while_keys_are_answered(agent: ScriptedAgent) -> None:
