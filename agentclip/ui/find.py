@@ -130,8 +130,8 @@ class Findable(Protocol):
     def origin(self) -> tuple[int, bool]:
         """The row from which one looks on, and whether it is looked at too."""
 
-    def go_to_hit(self, row: int) -> None:
-        """Bring a hit into view."""
+    def go_to_hit(self, row: int) -> str:
+        """Bring a hit into view; why only its row can be, empty when the hit is."""
 
 
 class Finding:
@@ -145,6 +145,8 @@ class Finding:
         self._asked: list[int] = []
         """Steps without an answer yet, each from where the one before leads."""
         self._hit: Hit | None = None
+        self._unseen = ""
+        """Why the hit itself is not in view."""
         self._none = False
         self._step = 1
 
@@ -165,7 +167,7 @@ class Finding:
             self._step = self._asked.pop(0)
             self._hit, self._none = found, found is None
             if found is not None:
-                self.pane.go_to_hit(found.row)
+                self._unseen = self.pane.go_to_hit(found.row)
 
     @property
     def waiting(self) -> bool:
@@ -184,4 +186,5 @@ class Finding:
             return plural(total, self.search.unit)
         number = f"{self._hit.number:,} of " if self._hit.number else ""
         around = f" · from the {'top' if self._step > 0 else 'end'}" if self._hit.wrapped else ""
-        return f"{self.search.unit} {number}{total:,}{' and more, ' + looking if looking else ''}{around}"
+        unseen = f" · {self._unseen}" if self._unseen else ""
+        return f"{self.search.unit} {number}{total:,}{' and more, ' + looking if looking else ''}{unseen}{around}"

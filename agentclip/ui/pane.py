@@ -51,6 +51,8 @@ class Pane(ScrollView, can_focus=True):
         self._base = Style()
         """The pane's own colours, looked up once for all lines."""
         self._painting = False
+        self._painted: tuple[int, Strip] | None = None
+        """The row painted last, whole and with its hits: a folded one takes several lines."""
         self.words: Words | None = None
         """Shown reversed wherever they are in view; None: nothing is looked for."""
         self._pointed: int | None = None
@@ -74,8 +76,8 @@ class Pane(ScrollView, can_focus=True):
         """Which row stands on a line of the view, and which part of it, 0 for the first."""
         return self.first_row + y, 0
 
-    def in_view(self, strip: Strip, part: int) -> Strip:  # noqa: ARG002  only rows that are folded have parts
-        """The part of a whole row that is in view."""
+    def in_view(self, row: int, strip: Strip, part: int) -> Strip:  # noqa: ARG002  only rows that are folded have parts
+        """The part of a whole row that is in view; the strip is the row, in whatever colours."""
         return strip
 
     def shift(self, row: int, part: int) -> int:  # noqa: ARG002  only rows that are folded or moved aside have one
@@ -143,7 +145,7 @@ class Pane(ScrollView, can_focus=True):
         self._steering = True
         self._resize_content(self.scroll_rows())
         if self.following and self.ALIVE:
-            self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
+            self.go_to_end()
         self._steering = False
         self.refresh()
 
@@ -159,6 +161,15 @@ class Pane(ScrollView, can_focus=True):
         top = row - self.view_height // 2 if middle else row
         self.scroll_to(y=min(max(0, top), self.max_scroll_y), animate=False, force=True)
         self.refresh()
+
+    def go_to_end(self) -> None:
+        """Bring the last row into view."""
+        self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
+
+    @property
+    def at_end(self) -> bool:
+        """The end of the last row is in view."""
+        return round(self.scroll_y) >= self.max_scroll_y
 
     @property
     def pointed_row(self) -> int:
@@ -180,14 +191,19 @@ class Pane(ScrollView, can_focus=True):
         row = self.pointed_row
         return row, not (self._at_hit and row == self._pointed)
 
-    def go_to_hit(self, row: int) -> None:
-        """Bring a hit into view and stay there."""
+    def bring_hit(self, row: int) -> None:
+        """Scroll to a hit, unless it is well in view."""
         if not self._sees(row) or row == self.place_at(self.view_height - 1)[0]:
             self.go_to(row, middle=True)
+
+    def go_to_hit(self, row: int) -> str:
+        """Bring a hit into view and stay there; why only its row can be, empty when the hit is."""
+        self.bring_hit(row)
         if self.following and self.ALIVE:
             self._stay()
         self.point(row, hit=True)
         self.refresh()
+        return ""
 
     def on_click(self, event: events.Click) -> None:
         """Point at a row."""
@@ -206,7 +222,7 @@ class Pane(ScrollView, can_focus=True):
     def follow(self) -> None:
         """To the end, and stay there."""
         self.following = self.ALIVE
-        self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
+        self.go_to_end()
         self.rows_changed()
 
     def page(self, pages: int) -> None:
@@ -234,13 +250,17 @@ class Pane(ScrollView, can_focus=True):
         return super()._scroll_to(x, y, animate=False, **more)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Scrolling up ends following, reaching the end begins it again."""
+        """The person scrolled, or we did."""
         super().watch_scroll_y(old_value, new_value)
+        self.scrolled(up=new_value < old_value)
+
+    def scrolled(self, *, up: bool) -> None:
+        """Scrolling up ends following, reaching the end begins it again."""
         if self._steering:
             return
-        if round(new_value) >= self.max_scroll_y:
+        if self.at_end:
             self.following = True
-        elif new_value < old_value and self.following:
+        elif up and self.following:
             self._stay()
 
     def _stay(self) -> None:
@@ -256,6 +276,7 @@ class Pane(ScrollView, can_focus=True):
         """Lines of the screen."""
         self._base = self.rich_style
         self._painting = True
+        self._painted = None
         try:
             return super().render_lines(crop)
         finally:
@@ -269,14 +290,20 @@ class Pane(ScrollView, can_focus=True):
         if row >= self.total_rows():
             return Strip.blank(width, base)
         if not self._painting:
-            shown = self.in_view(self.whole_at(row), part).crop_extend(0, width, None)
+            shown = self.in_view(row, self.whole_at(row), part).crop_extend(0, width, None)
             return self._with_offsets(shown, self.place_of(row), self.shift(row, part))
-        strip = self.in_view(self._highlighted(row), part).crop_extend(0, width, None).apply_style(base)
+        strip = self.in_view(row, self._highlighted(row), part).crop_extend(0, width, None).apply_style(base)
         if y == self.view_height - 1 and self.new_rows:
             return self._with_mark(strip, width, base)
         return strip
 
     def _highlighted(self, row: int) -> Strip:
+        if self._painted is None or self._painted[0] != row:
+            self._painted = (row, self._with_hits(row))
+        return self._painted[1]
+
+    def _with_hits(self, row: int) -> Strip:
+        """A whole row with its hits and what is selected of it."""
         strip = self.whole_at(row)
         if self.words is not None:
             current = Style(bold=True, underline=True) if self._at_hit and row == self._pointed else Style()

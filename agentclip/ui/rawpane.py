@@ -16,11 +16,10 @@ from agentclip.results import LineFate, LineRange, Presented
 from agentclip.ui.actions import Place, bindings
 from agentclip.ui.find import Search, Words
 from agentclip.ui.find_rows import RowSearch, SpoolSearch
+from agentclip.ui.folding_pane import FoldingPane
 from agentclip.ui.foreign import decode, terminal_segments, visible, without_colours
 from agentclip.ui.format import size
 from agentclip.ui.layout import TITLES, PaneName
-from agentclip.ui.pane import Pane
-from agentclip.ui.raw_folding import Folding
 from agentclip.ui.runs import Run
 from agentclip.ui.spool_index import CLIP
 from agentclip.ui.spool_rows import Row
@@ -36,7 +35,7 @@ COPIED = 1024 * 1024
 _FATES = {LineFate.SHOWN: ("=", "seen-by-model"), LineFate.CHANGED: ("~", "changed"), LineFate.CUT: ("-", "not-sent")}
 
 
-class RawPane(Pane):
+class RawPane(FoldingPane):
     """A pager over the spools of a run."""
 
     GUTTER = 2
@@ -59,9 +58,6 @@ class RawPane(Pane):
         self.run: Run | None = None
         self.left = 0
         """Columns scrolled to the side."""
-        self.wrapped = False
-        """Long lines are folded at the width."""
-        self._folding = Folding(self.whole_at, self.GUTTER)
         self._strips: dict[int, Strip] = {}
         self._marks: dict[int, int] = {}
         """Characters at the end of a row that are ours, of rows that are not shown whole."""
@@ -81,6 +77,7 @@ class RawPane(Pane):
         self.run = run
         self._known = None
         self.left = 0
+        self._top = (0, 0)
         self.point(None)
         self.forget_selection()
         # A living run is watched at its end, a finished one read from its beginning.
@@ -103,7 +100,7 @@ class RawPane(Pane):
 
     def restyle(self, ink: Ink) -> None:
         """Another theme."""
-        self._forget_strips()
+        self.forget_rows()
         super().restyle(ink)
 
     def go_to_line(self, line: int) -> None:
@@ -115,73 +112,45 @@ class RawPane(Pane):
 
     def rows_changed(self) -> None:
         """Rows at the end may have moved: parse them again."""
-        self._forget_strips()
-        self._widest = 0
-        self._folding.forget(self.columns, self.view_height)
         self._drawn_for = self.run.shown if self.run else None
         super().rows_changed()
 
+    def forget_rows(self) -> None:
+        """Rows or colours are other ones."""
+        self._strips.clear()
+        self._marks.clear()
+        self._widest = 0
+
     def strip_at(self, row: int) -> Strip:
         """The part of a row that is in view, the first one when it is folded."""
-        return self.in_view(self.whole_at(row), 0)
+        return self.in_view(row, self.whole_at(row), 0)
 
     def shift(self, row: int, part: int) -> int:
         """Columns scrolled to the side, or in the parts above."""
-        return self._folding.shift(self.whole_at(row), part) if self.wrapped else self.left
-
-    def place_at(self, y: int) -> tuple[int, int]:
-        """Folded rows take several lines."""
-        if not self.wrapped:
-            return super().place_at(y)
-        places = self._folding.places(self.first_row, self.total_rows())
-        return places[y] if y < len(places) else (self.total_rows(), 0)
-
-    def scroll_rows(self) -> int:
-        """One scrolls by rows: behind the last one there is room for its parts."""
-        total = self.total_rows()
-        if not self.wrapped or total == 0:
-            return total
-        return self._folding.top_for(total - 1, self.view_height) + self.view_height
-
-    def go_to(self, row: int, *, middle: bool = False) -> None:
-        """Bring a row into view."""
-        if self.wrapped and middle and self.total_rows():
-            row, middle = self._folding.top_for(min(row, self.total_rows() - 1), self.view_height // 2), False
-        super().go_to(row, middle=middle)
-
-    def page(self, pages: int) -> None:
-        """Whole pages; folded rows are never passed over."""
-        if not self.wrapped or not self.total_rows():
-            super().page(pages)
-            return
-        last, part = self._folding.places(self.first_row, self.total_rows())[-1]
-        whole = part + 1 >= self._folding.high(last)
-        above = max(0, self.first_row - 1)
-        self.go_to(max(self.first_row + 1, last + whole) if pages > 0 else self._folding.top_for(above, self.view_height))
+        return super().shift(row, part) if self.wrapped else self.left
 
     def toggle_wrap(self) -> bool:
         """Fold long lines, or cut them; whether they are folded now."""
-        self.wrapped = not self.wrapped
         self.left = 0
-        self.border_title = TITLES[PaneName.RAW] + "  wrapped" * self.wrapped
-        self.rows_changed()
-        return self.wrapped
+        self.border_title = TITLES[PaneName.RAW] + "  wrapped" * (not self.wrapped)
+        return super().toggle_wrap()
 
     def whole_at(self, row: int) -> Strip:
         """A row, parsed when it is looked at for the first time."""
         if row not in self._strips and self.run is not None:
             if len(self._strips) > 4 * self.view_height:
-                self._forget_strips()
+                self._strips.clear()
+                self._marks.clear()
             for offset, found in enumerate(self.run.rows.read(row, self.view_height)):
                 self._strips[row + offset] = self._draw(row + offset, found)
             if row == self.run.rows.total and (path := self.run.rows.lost) is not None:
                 return Strip([Segment(f"  the file is gone: {path}", self.ink["mark"])])
         return self._strips.get(row, Strip([], 0))
 
-    def in_view(self, strip: Strip, part: int) -> Strip:
+    def in_view(self, row: int, strip: Strip, part: int) -> Strip:
         """The signs, and the text from the column scrolled to on, or a part of it."""
         if self.wrapped:
-            return self._folding.cut(strip, part)
+            return self.folding.cut(row, strip, part)
         room = self.columns - self.GUTTER
         if self.left == 0 and strip.cell_length <= self.columns:
             return strip
@@ -229,17 +198,33 @@ class RawPane(Pane):
         text = text[self.GUTTER : len(text) - self._marks.get(row, 0)]
         return [(start + self.GUTTER, end + self.GUTTER) for start, end in self.words.spans(text)]
 
-    def go_to_hit(self, row: int) -> None:
-        """Bring a hit into view, also from the side."""
+    def go_to_hit(self, row: int) -> str:
+        """Bring a hit into view, or the place where the line is cut before it."""
         super().go_to_hit(row)
-        hits = [] if self.wrapped else self.hits_at(row)
-        room = self.columns - self.GUTTER
+        return f"beyond the {CLIP // 1024} KB shown; o opens all" if row in self._marks and not self.hits_at(row) else ""
+
+    def bring_hit(self, row: int) -> None:
+        """Bring a hit into view, also from the side or from another part of a folded row."""
+        start, end = self._hit_place(row)
+        if self.wrapped:
+            self.bring_part(row, start)
+            return
+        super().bring_hit(row)
         text = self.whole_at(row).text
-        first = cell_len(text[self.GUTTER : hits[0][0]]) if hits else 0
-        last = first + (cell_len(text[slice(*hits[0])]) if hits else 0)
+        room = self.columns - self.GUTTER
+        first, last = cell_len(text[self.GUTTER : start]), cell_len(text[self.GUTTER : end])
         if not (self.left <= first and last < self.left + room):
             self.left = 0 if last < room else max(0, first - room // 3)
             self.refresh()
+
+    def _hit_place(self, row: int) -> tuple[int, int]:
+        """The first hit of a row in characters; when it is not in what is shown, our mark."""
+        if hits := self.hits_at(row):
+            return hits[0]
+        if row not in self._marks:
+            return self.GUTTER, self.GUTTER
+        shown = len(self.whole_at(row).text)
+        return shown - self._marks[row], shown
 
     def action_jump(self) -> None:
         """Show the row clicked, else the first one in view, in Layer 2."""
@@ -273,10 +258,6 @@ class RawPane(Pane):
             self.set_timer(PAUSE_S, self._advance)
         if more or went_on:
             self.post_message(self.Advanced())
-
-    def _forget_strips(self) -> None:
-        self._strips.clear()
-        self._marks.clear()
 
     def _read(self, row: int, clip: int) -> Row | None:
         found = self.run.rows.read(row, 1, clip) if self.run else []

@@ -137,13 +137,13 @@ class Transcript(Pane):
             self._hits = self.words.places(self._texts(item))
         return [(start, end) for at, start, end in self._hits if at == inside]
 
-    def go_to_hit(self, row: int) -> None:
+    def go_to_hit(self, row: int) -> str:
         """Bring a hit into view; what comes into view around it gets its height first."""
         index, inside = self._place(row)
         self._measure_up(index, self.view_height)
         self._measure_down(index, self.view_height + inside)
         self._resize_content(self._heights.total)
-        super().go_to_hit(self._heights.start(index) + inside)
+        return super().go_to_hit(self._heights.start(index) + inside)
 
     def point(self, row: int | None, *, hit: bool = False) -> None:
         """The person means this row of this item."""

@@ -24,6 +24,13 @@ def reversed_texts(pane: Pane) -> list[str]:
     return [segment.text for strip in strips for segment in strip if segment.style and segment.style.reverse]
 
 
+def unfolded(pane: Pane) -> str:
+    """What is in view, without the ends of folded rows."""
+    places = [place for place in map(pane.place_at, range(pane.view_height)) if place[0] < pane.total_rows()]
+    texts = [pane.in_view(row, pane.whole_at(row), part).text for row, part in places]
+    return "\n".join(texts).replace("\n↳ ", "")
+
+
 async def find(pilot: Pilot[int], text: str) -> None:
     """Type into the open box."""
     app = pilot.app
@@ -134,6 +141,45 @@ async def test_a_hit_far_to_the_right_is_brought_into_view(agent: ScriptedAgent)
         await pilot.press("n")
         await drawn(pilot)
         assert pane_rows(app.board.raw)[-1] == "= last needle"
+
+
+async def test_a_hit_in_a_folded_row_higher_than_the_pane_comes_into_view(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        line = b"x" * 3000 + b"NEEDLE" + b"y" * 3000 + b"\n"
+        agent.run("cat", line + b"1\n2\n" + line)
+        raw.focus()
+        await pilot.press("w", "home", "slash")
+        for key, row in (("", 0), ("n", 3), ("n", 0), ("N", 3)):
+            if key:
+                await pilot.press(key)
+                await drawn(pilot)
+            else:
+                await find(pilot, "NEEDLE")
+            assert raw.pointed_row == row
+            assert "".join(reversed_texts(raw)) == "NEEDLE"
+
+
+@pytest.mark.parametrize("key", ["w", "left"])
+async def test_a_hit_beyond_what_is_shown_of_a_line_is_said_and_our_mark_is_no_hit(agent: ScriptedAgent, key: str) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        agent.run("cat", b"x" * 9000 + b"FARAWAY bytes\nbytes\n\n\n")
+        raw.focus()
+        await pilot.press(key, "home", "slash")
+        await find(pilot, "FARAWAY")
+        for _ in range(2):
+            assert (raw.pointed_row, raw.hits_at(0)) == (0, [])
+            assert "beyond the 8 KB shown; o opens all" in said(app)
+            assert "xxx… +821 bytes" in unfolded(raw)
+            await pilot.press("slash")
+            await find(pilot, "bytes")
+            assert (raw.pointed_row, reversed_texts(raw)) == (1, ["bytes"])
+            assert "beyond" not in said(app)
+            await pilot.press("n")
+            await drawn(pilot)
 
 
 async def test_a_long_line_that_is_all_hits_is_drawn_at_once(agent: ScriptedAgent) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import PIL.Image
 import pytest
 from rich.cells import cell_len
+from textual import events
 from textual.geometry import Offset, Region
 from textual.selection import Selection
 
@@ -275,39 +276,40 @@ async def test_long_lines_are_folded_with_w_and_the_end_is_reached(agent: Script
         await pilot.press("w")
         await drawn(pilot)
         assert "wrapped" in screen_text(app)
-        seen: list[str] = []
+        seen: dict[tuple[int, int], str] = {}
         for _ in range(200):
-            shown = folded(raw)
-            at_end = raw.first_row >= raw.max_scroll_y
-            seen += [row for row in shown if row not in seen]
-            if at_end:
+            seen |= folded(raw)
+            if raw.at_end:
                 break
             await pilot.press("pagedown")
         expected = ["".join(line.split()) for line in lines]
-        assert [line for line in expected if line not in seen] == [], "paging down passes over nothing"
-        assert folded(raw)[-1] == expected[-1]
+        assert [joined(seen, row) for row in range(150)] == expected, "paging down passes over nothing"
         await pilot.press("home")
         for _ in range(5):
             await pilot.press("pagedown")
-        top = raw.first_row
+        top = raw.top
         await pilot.press("pagedown", "pageup")
-        assert raw.first_row <= top + 1
+        assert raw.top == top
         await pilot.press("w")
         await drawn(pilot)
         assert "wrapped" not in screen_text(app)
         assert any(row.endswith("»") for row in pane_rows(raw))
 
 
-def folded(raw: RawPane) -> list[str]:
-    """Lines of the stream that are in view from their beginning on, without their blanks."""
-    found: list[str] = []
+def folded(raw: RawPane) -> dict[tuple[int, int], str]:
+    """What is in view, without blanks, by row and part."""
+    found: dict[tuple[int, int], str] = {}
     strips = raw.render_lines(Region(0, 0, *raw.outer_size))[1:-1]
-    for row in (strip.text[1:-2].rstrip() for strip in strips):
-        if row.startswith("↳ "):
-            found[-1:] = [found[-1] + row[2:]] if found else []
-        elif row:
-            found.append(row[2:])
-    return ["".join(row.split()) for row in found]
+    for y, text in enumerate(strip.text[1:-2].rstrip() for strip in strips):
+        place = raw.place_at(y)
+        if place[0] < raw.total_rows():
+            assert text.startswith("↳ ") == (place[1] > 0)
+            found[place] = "".join(text[2:].split())
+    return found
+
+
+def joined(seen: dict[tuple[int, int], str], wanted: int) -> str:
+    return "".join(text for (row, _), text in sorted(seen.items()) if row == wanted)
 
 
 async def test_a_folded_stream_is_followed_and_huge_lines_leave_room_for_others(agent: ScriptedAgent) -> None:
@@ -323,10 +325,61 @@ async def test_a_folded_stream_is_followed_and_huge_lines_leave_room_for_others(
         await until(pilot, lambda: "last-59" in screen_text(app))
         run.write(b"x" * 1_000_000 + b"\nafter\n")
         await until(pilot, lambda: "after" in screen_text(app))
+        assert "… +991,808 bytes" in screen_text(app)
+        end = raw.top
         await pilot.press("up")
         await drawn(pilot)
-        assert raw.first_row == 60
-        assert "»" in screen_text(app)
+        assert raw.top == (60, end[1] - 1)
+        run.write(b"more\n")
+        await until(pilot, lambda: "1 new line, End" in screen_text(app))
+        assert raw.top == (60, end[1] - 1)
+        await pilot.press("down", "down")
+        assert raw.following
+        run.write(b"last\n")
+        await until(pilot, lambda: "last" in pane_rows(raw)[-1])
+        assert raw.at_end
+
+
+async def test_a_row_higher_than_the_pane_is_read_to_its_end_by_keys_and_the_wheel(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        line = "".join(f"{number:04}日 " for number in range(900))
+        agent.run("cat", f"{line}\n".encode())
+        raw.focus()
+        await pilot.press("w")
+        await drawn(pilot)
+        expected = "".join(line.split())
+        for key, most in (("pagedown", 20), ("down", 200)):
+            await pilot.press("home")
+            assert raw.top == (0, 0)
+            seen: dict[tuple[int, int], str] = {}
+            for _ in range(most):
+                seen |= folded(raw)
+                if raw.at_end:
+                    break
+                await pilot.press(key)
+            assert joined(seen, 0) == expected
+        end = raw.top
+        raw.post_message(wheel(raw, down=False))
+        await drawn(pilot)
+        assert raw.top < end
+        assert not raw.at_end
+        raw.post_message(wheel(raw, down=True))
+        await drawn(pilot)
+        assert raw.top == end
+        await pilot.press("home", "end")
+        assert raw.top == end
+        for size in ((90, 40), (200, 20), WIDE):
+            await pilot.resize_terminal(*size)
+            await drawn(pilot)
+            assert joined(folded(raw), 0).endswith("0899日")
+
+
+def wheel(raw: RawPane, *, down: bool) -> events.MouseEvent:
+    made = events.MouseScrollDown if down else events.MouseScrollUp
+    x, y = raw.content_region.offset
+    return made(raw, 1, 1, 0, 1 if down else -1, 0, shift=False, meta=False, ctrl=False, screen_x=x, screen_y=y)
 
 
 async def test_a_selection_and_a_hit_in_a_folded_line_are_the_right_characters(agent: ScriptedAgent) -> None:
