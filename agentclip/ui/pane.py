@@ -98,6 +98,10 @@ class Pane(ScrollView, can_focus=True):
         for row in range(max(0, first), (end if last is None else min(last, end)) + 1):
             yield row, self.whole_at(row)
 
+    def selected(self, key: int, text: str, start: int, end: int) -> str:  # noqa: ARG002  only Layer 1 has to read more
+        """What is copied of a row from one character of it to another."""
+        return text[start:end]
+
     def search(self, words: Words) -> Search:
         """Begin to look for words."""
         raise NotImplementedError
@@ -332,7 +336,7 @@ class Pane(ScrollView, can_focus=True):
         for key, strip in self.selectable(selection.start.y if selection.start else 0, last):
             text = strip.text
             start, end = _characters(text, selection.get_span(key) or (0, 0))
-            lines.append(text[max(start, self.GUTTER) : end].rstrip())
+            lines.append(self.selected(key, text, max(start, self.GUTTER), end).rstrip())
             if len(lines) > MAX_COPIED_ROWS:
                 break
         return "\n".join(lines), "\n"

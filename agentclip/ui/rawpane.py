@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
 from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import BindingType
 from textual.message import Message
+from textual.selection import Selection
 from textual.strip import Strip
 
 from agentclip.results import LineFate, LineRange, Presented
@@ -58,9 +58,13 @@ class RawPane(FoldingPane):
         self.run: Run | None = None
         self.left = 0
         """Columns scrolled to the side."""
+        self._rows: dict[int, Row] = {}
+        """Those near the view, read and not yet parsed."""
         self._strips: dict[int, Strip] = {}
-        self._marks: dict[int, int] = {}
-        """Characters at the end of a row that are ours, of rows that are not shown whole."""
+        self._marks: dict[int, tuple[int, int]] = {}
+        """Where our mark stands in rows that are not shown whole, in characters."""
+        self._may_copy = COPIED
+        """Bytes of such rows that a selection still may have."""
         self._widest = 0
         """Columns of the widest row in view."""
         self._advancing = False
@@ -117,6 +121,7 @@ class RawPane(FoldingPane):
 
     def forget_rows(self) -> None:
         """Rows or colours are other ones."""
+        self._rows.clear()
         self._strips.clear()
         self._marks.clear()
         self._widest = 0
@@ -141,9 +146,11 @@ class RawPane(FoldingPane):
             if len(self._strips) > 4 * self.view_height:
                 self._strips.clear()
                 self._marks.clear()
-            for offset, found in enumerate(self.run.rows.read(row, self.view_height)):
-                self._strips[row + offset] = self._draw(row + offset, found)
-            if row == self.run.rows.total and (path := self.run.rows.lost) is not None:
+            if row not in self._rows:
+                self._rows = {row + offset: found for offset, found in enumerate(self.run.rows.read(row, self.view_height))}
+            if row in self._rows:
+                self._strips[row] = self._draw(row, self._rows[row])
+            elif row == self.run.rows.total and (path := self.run.rows.lost) is not None:
                 return Strip([Segment(f"  the file is gone: {path}", self.ink["mark"])])
         return self._strips.get(row, Strip([], 0))
 
@@ -164,22 +171,27 @@ class RawPane(FoldingPane):
         found = self._read(self.pointed_row, COPIED)
         if found is None:
             return super().pointed_text()
-        text = visible(without_colours(decode(found.raw.data)))
-        if not found.raw.left_out:
+        raw = found.raw
+        text = visible(without_colours(decode(raw.data)))
+        if not raw.left_out:
             return text, "the line"
-        shown = len(found.raw.data)
-        return text, f"the first {size(shown)} of the line ({size(shown + found.raw.left_out)})"
+        return text, f"the first {size(len(raw.data))} of the line ({size(len(raw.data) + raw.left_out + len(raw.end))})"
 
-    def selectable(self, first: int, last: int | None) -> Iterator[tuple[int, Strip]]:
-        """Without our marks; what goes on behind a row has the whole of it."""
-        left = COPIED
-        for row, strip in super().selectable(first, last):
-            found = self._read(row, left) if row in self._marks and row != last and left > CLIP else None
-            if found is not None:
-                left -= len(found.raw.data)
-                yield row, Strip(self._segments(found))
-            else:
-                yield row, Strip(list(strip)[:-1]) if row in self._marks else strip
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text."""
+        self._may_copy = COPIED
+        return super().get_selection(selection)
+
+    def selected(self, key: int, text: str, start: int, end: int) -> str:
+        """Across our mark the line itself, as much of it as may be copied."""
+        first, last = self._marks.get(key, (len(text), len(text)))
+        found = self._read(key, max(CLIP, self._may_copy)) if start < last and end > first else None
+        if found is None:
+            return super().selected(key, text, start, end)
+        self._may_copy -= len(found.raw.data)
+        line = Strip(self._segments(found, found.raw.data)).text
+        behind = 0 if found.raw.left_out else len(text) - max(end, last)
+        return line[min(start, first) - self.GUTTER : len(line) - behind]
 
     def search(self, words: Words) -> Search:
         """Look through the whole spools."""
@@ -195,13 +207,14 @@ class RawPane(FoldingPane):
         if self.words is None:
             return []
         text = self.whole_at(row).text
-        text = text[self.GUTTER : len(text) - self._marks.get(row, 0)]
-        return [(start + self.GUTTER, end + self.GUTTER) for start, end in self.words.spans(text)]
+        first, last = self._marks.get(row, (len(text), len(text)))
+        pieces = ((self.GUTTER, first), (last, len(text)))
+        return [(low + start, low + end) for low, high in pieces for start, end in self.words.spans(text[low:high])]
 
     def go_to_hit(self, row: int) -> str:
-        """Bring a hit into view, or the place where the line is cut before it."""
+        """Bring a hit into view, or the mark where it is left out."""
         super().go_to_hit(row)
-        return f"beyond the {CLIP // 1024} KB shown; o opens all" if row in self._marks and not self.hits_at(row) else ""
+        return "not in the part shown; o opens all" if row in self._marks and not self.hits_at(row) else ""
 
     def bring_hit(self, row: int) -> None:
         """Bring a hit into view, also from the side or from another part of a folded row."""
@@ -221,10 +234,7 @@ class RawPane(FoldingPane):
         """The first hit of a row in characters; when it is not in what is shown, our mark."""
         if hits := self.hits_at(row):
             return hits[0]
-        if row not in self._marks:
-            return self.GUTTER, self.GUTTER
-        shown = len(self.whole_at(row).text)
-        return shown - self._marks[row], shown
+        return self._marks.get(row, (self.GUTTER, self.GUTTER))
 
     def action_jump(self) -> None:
         """Show the row clicked, else the first one in view, in Layer 2."""
@@ -264,20 +274,19 @@ class RawPane(FoldingPane):
         return found[0] if found else None
 
     def _draw(self, number: int, row: Row) -> Strip:
-        found = self._segments(row)
+        found = [self._sign(row), Segment(" "), *self._segments(row, row.raw.data)]
         if row.raw.left_out:
-            mark = f"… +{row.raw.left_out:,} bytes"
-            found.append(Segment(mark, self.ink["mark"]))
-            self._marks[number] = len(mark)
+            mark = f"… +{row.raw.left_out:,} bytes …"
+            at = sum(len(segment.text) for segment in found)
+            self._marks[number] = (at, at + len(mark))
+            found += [Segment(mark, self.ink["mark"]), *self._segments(row, row.raw.end)]
         strip = Strip(found)
         self._widest = max(self._widest, strip.cell_length - self.GUTTER)
         return strip
 
-    def _segments(self, row: Row) -> list[Segment]:
-        """Its sign, and what is read of the line."""
+    def _segments(self, row: Row, data: bytes) -> list[Segment]:
         color = "raw-fg" if row.stage is None else "raw-stderr"
-        text = terminal_segments(decode(row.raw.data), self.ink[color], self.ink["mark"])
-        return [self._sign(row), Segment(" "), *text]
+        return terminal_segments(decode(data), self.ink[color], self.ink["mark"])
 
     def _sign(self, row: Row) -> Segment:
         if row.stage is not None:

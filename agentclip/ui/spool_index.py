@@ -16,7 +16,9 @@ from msgspec import Struct
 BLOCK = 16 * 1024
 READ = 1024 * 1024
 CLIP = 8 * 1024
-"""Bytes of a line that are ever read for the screen."""
+"""Bytes of a line that are read for the screen, from its beginning."""
+END = 2 * 1024
+"""And from its end, when it is longer: where a progress bar stands."""
 
 
 class RawLine(Struct, frozen=True):
@@ -24,7 +26,9 @@ class RawLine(Struct, frozen=True):
 
     data: bytes
     left_out: int
-    """Bytes beyond `data` that were not read; 0 when the line is whole."""
+    """Bytes behind `data` that were not read; 0 when the line is whole."""
+    end: bytes = b""
+    """What comes behind those."""
 
 
 class SpoolIndex:
@@ -84,7 +88,7 @@ class SpoolIndex:
         return ends + (previous != b"\n")
 
     def read(self, first: int, count: int, clip: int = CLIP) -> list[RawLine]:
-        """Lines `first` to `first + count - 1`, as many of them as there are, at most `clip` bytes of each."""
+        """Lines `first` to `first + count - 1`, as many of them as there are, `clip` bytes of each and its end."""
         last = min(first + count, self.lines)
         found: list[RawLine] = []
         start = self._start_of(first) if first < last else 0
@@ -96,15 +100,24 @@ class SpoolIndex:
                 start += end + 1
                 continue
             following = self._start_of(line + 1) if line + 1 < self.lines else self.size + (not self._ends_with_newline)
-            left_out = max(0, following - 1 - start - len(data))
-            whole = codecs.utf_8_decode(data, "ignore")[1] if left_out else len(data)  # no half of a character at the cut
-            found.append(RawLine(data[:whole], left_out + len(data) - whole))
+            found.append(self._long_line(data, start, following - 1))
             start = following
         return found
 
     def tail(self, count: int) -> list[RawLine]:
         """The last lines."""
         return self.read(max(0, self.lines - count), count)
+
+    def _long_line(self, data: bytes, start: int, end: int) -> RawLine:
+        """The line between two offsets, of which the first bytes are read; no half of a character where it is cut."""
+        behind = start + len(data)
+        last = max(behind, end - END)
+        tail = self._read(last, end - last)
+        if last == behind:
+            return RawLine(data + tail, 0)
+        data = data[: codecs.utf_8_decode(data, "ignore")[1]]
+        tail = tail[next((at for at, byte in enumerate(tail[:4]) if byte & 0xC0 != 0x80), 0) :]
+        return RawLine(data, end - start - len(data) - len(tail), tail)
 
     def _start_of(self, line: int) -> int:
         """Offset of the first byte of a line that exists."""

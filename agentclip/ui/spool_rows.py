@@ -102,7 +102,7 @@ class SpoolRows(Struct):
         return more
 
     def read(self, first: int, count: int, clip: int = CLIP) -> list[Row]:
-        """Rows `first` to `first + count - 1`, as many as there are, at most `clip` bytes of each."""
+        """Rows `first` to `first + count - 1`, as many as there are, `clip` bytes of each and its end."""
         rows: list[Row] = []
         while len(rows) < count and (piece := self._piece_at(first + len(rows))) is not None:
             stage, line, left = piece

@@ -162,22 +162,39 @@ async def test_a_hit_in_a_folded_row_higher_than_the_pane_comes_into_view(agent:
 
 
 @pytest.mark.parametrize("key", ["w", "left"])
-async def test_a_hit_beyond_what_is_shown_of_a_line_is_said_and_our_mark_is_no_hit(agent: ScriptedAgent, key: str) -> None:
+async def test_a_hit_in_what_is_left_out_of_a_line_is_said_and_our_mark_is_no_hit(agent: ScriptedAgent, key: str) -> None:
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
         raw = app.board.raw
-        agent.run("cat", b"x" * 9000 + b"FARAWAY bytes\nbytes\n\n\n")
+        agent.run("cat", b"x" * 9000 + b"FARAWAY bytes" + b"y" * 9000 + b"\nbytes\n\n\n")
         raw.focus()
         await pilot.press(key, "home", "slash")
         await find(pilot, "FARAWAY")
         for _ in range(2):
             assert (raw.pointed_row, raw.hits_at(0)) == (0, [])
-            assert "beyond the 8 KB shown; o opens all" in said(app)
-            assert "xxx… +821 bytes" in unfolded(raw)
+            assert "not in the part shown; o opens all" in said(app)
+            assert "xxx… +7,773 bytes …yyy" in unfolded(raw)
             await pilot.press("slash")
             await find(pilot, "bytes")
             assert (raw.pointed_row, reversed_texts(raw)) == (1, ["bytes"])
-            assert "beyond" not in said(app)
+            assert "not in" not in said(app)
+            await pilot.press("n")
+            await drawn(pilot)
+
+
+@pytest.mark.parametrize("key", ["w", "left"])
+async def test_a_hit_at_the_end_of_a_line_of_any_length_comes_into_view(agent: ScriptedAgent, key: str) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=WIDE) as pilot:
+        raw = app.board.raw
+        agent.run("cat", b"".join(b"x" * size + b"FARAWAY\n" for size in (9_000, 20_000, 3_000_000)))
+        raw.focus()
+        await pilot.press(key, "home", "slash")
+        await find(pilot, "FARAWAY")
+        for row in range(3):
+            assert raw.pointed_row == row
+            assert "FARAWAY" in unfolded(raw)
+            assert "not in" not in said(app)
             await pilot.press("n")
             await drawn(pilot)
 

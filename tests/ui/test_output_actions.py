@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 from pathlib import Path
@@ -15,7 +16,7 @@ from textual.selection import Selection
 from agentclip.errors import ConfigError
 from agentclip.ui.pager import pager_words, reading
 from agentclip.ui.rawpane import COPIED
-from agentclip.ui.spool_index import CLIP
+from agentclip.ui.spool_index import END
 from tests.ui.pty_session import on_terminal
 from tests.ui.screens import drawn, make_app, pane_rows, screen_text, send, until
 from tests.ui.scripted import ScriptedAgent
@@ -53,13 +54,13 @@ async def test_c_copies_a_long_line_itself_and_says_when_it_was_cut(agent: Scrip
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
         raw = app.board.raw
-        line = "\x1b[1m日本語\x1b[0m\t" + "x" * 9000 + "FARAWAY"
+        line = "\x1b[1m日本語\x1b[0m\t" + "x" * 20_000 + "FARAWAY"
         agent.run("cat", f"{line}\n".encode() + b"y" * 3_000_000 + b"\nlast\n")
         await until(pilot, lambda: raw.total_rows() == 3)
         raw.focus()
         await pilot.press("c")
-        assert app.clipboard == "日本語\t" + "x" * 9000 + "FARAWAY"
-        assert "copied the line, 9,011 characters" in screen_text(app)
+        assert app.clipboard == "日本語\t" + "x" * 20_000 + "FARAWAY"
+        assert "copied the line, 20,011 characters" in screen_text(app)
         raw.point(1)
         await pilot.press("c")
         assert app.clipboard == "y" * COPIED
@@ -67,19 +68,25 @@ async def test_c_copies_a_long_line_itself_and_says_when_it_was_cut(agent: Scrip
         assert "copied the first 1.0MB of the line (2.9MB), 1,048,576 characters" in screen_text(app)
 
 
-async def test_a_selection_has_no_mark_of_ours_and_whole_lines_when_it_goes_on_behind_them(agent: ScriptedAgent) -> None:
+async def test_a_selection_across_our_mark_is_the_line_itself(agent: ScriptedAgent) -> None:
     app = make_app(agent)
     async with app.run_test(size=WIDE) as pilot:
         raw = app.board.raw
-        agent.run("cat", (b"x" * 9000 + b"\n") * 3 + "日".encode() * 5_000 + b"\n")
+        line = "日" + "x" * 20_000 + "end"
+        agent.run("cat", f"{line}\n{line}\n{line}\n".encode() + b"y" * 2 * COPIED + b"\n")
         await until(pilot, lambda: raw.total_rows() == 4)
-        app.screen.selections = {raw: Selection(Offset(4, 1), Offset(1_000_000, 2))}
-        await pilot.press("ctrl+c")
-        assert app.clipboard == "x" * 8998 + "\n" + "x" * CLIP
-        raw.forget_selection()
-        app.screen.selections = {raw: Selection(Offset(2, 3), Offset(1_000_000, 3))}
-        await pilot.press("ctrl+c")
-        assert app.clipboard == "日" * (CLIP // 3)
+        first, last = re.search(r"… \+\d+,\d+ bytes …", raw.whole_at(0).text).span()  # type: ignore[union-attr]
+        cell = 1  # 日 has two
+        for start, end, expected in (
+            ((4, 0), (4, 1), line[1:] + "\n日"),
+            ((2, 0), (last + 4 + cell, 0), line[: 1 - END + 3]),
+            ((first - 1 + cell, 1), (first + 2 + cell, 1), line[first - 3 : len(line) - END]),
+            ((last + cell, 2), (last + 3 + cell, 2), "xxx"),
+            ((2, 3), (1_000_000, 3), "y" * COPIED),
+        ):
+            app.screen.selections = {raw: Selection(Offset(*start), Offset(*end))}
+            await pilot.press("ctrl+c")
+            assert app.clipboard == expected
 
 
 async def test_c_copies_what_is_selected_first_and_foreign_text_without_escapes(agent: ScriptedAgent) -> None:

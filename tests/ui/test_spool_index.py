@@ -3,12 +3,13 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentclip.ui.spool_index import BLOCK, CLIP, SpoolIndex
+from agentclip.ui.spool_index import BLOCK, CLIP, END, SpoolIndex
 
-PIECES = st.sampled_from([b"", b"a", b"line", b"x" * 50, b"y" * (CLIP + 10), b"z" * (2 * BLOCK + 3)])
+PIECES = st.sampled_from([b"", b"a", b"line", b"x" * 50, b"y" * (CLIP + 10), b"w" * (CLIP + END + 1), b"z" * (2 * BLOCK + 3)])
 
 
 def indexed(path: Path, budget: int = 10**9) -> SpoolIndex:
@@ -39,8 +40,12 @@ def check(data: bytes, index: SpoolIndex, choose: st.DataObject) -> None:
     first = choose.draw(st.integers(0, len(lines) + 1))
     count = choose.draw(st.integers(0, 5))
     found = index.read(first, count)
-    assert [line.data for line in found] == [line[:CLIP] for line in lines[first : first + count]]
-    assert [line.left_out + len(line.data) for line in found] == [len(line) for line in lines[first : first + count]]
+    for line, whole in zip(found, lines[first : first + count], strict=True):
+        if len(whole) <= CLIP + END:
+            assert (line.data, line.left_out, line.end) == (whole, 0, b"")
+        else:
+            assert (line.data, line.end) == (whole[:CLIP], whole[-END:])
+            assert line.left_out == len(whole) - CLIP - END
     offset = choose.draw(st.integers(0, len(data)))
     partial = bool(offset) and data[offset - 1 : offset] != b"\n"
     assert index.line_of(offset) == data[:offset].count(b"\n") + partial
@@ -51,8 +56,20 @@ def test_a_long_line_is_never_read_whole(tmp_path: Path) -> None:
     path.write_bytes(b"x" * 10_000_000 + b"\nshort\n")
     found = indexed(path).read(0, 2)
     assert len(found[0].data) == CLIP
-    assert found[0].left_out == 10_000_000 - CLIP
+    assert found[0].left_out == 10_000_000 - CLIP - END
+    assert found[0].end == b"x" * END
     assert found[1].data == b"short"
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_no_character_is_cut_in_two(tmp_path: Path, shift: int) -> None:
+    path = tmp_path / "cmd-1.txt"
+    data = b"x" * shift + "日😀é".encode() * 5_000 + b"y" * shift
+    path.write_bytes(data)
+    (line,) = indexed(path).read(0, 1)
+    assert data == line.data + data[len(line.data) : -len(line.end)] + line.end
+    assert line.left_out == len(data) - len(line.data) - len(line.end)
+    assert set(line.data.decode() + line.end.decode()) <= set("xy日😀é")
 
 
 def test_the_index_grows_with_the_file_and_needs_little_memory(tmp_path: Path) -> None:
