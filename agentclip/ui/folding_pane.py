@@ -63,13 +63,13 @@ class FoldingPane(Pane):
         return self.folding.end(total)[0] + self.view_height if self.wrapped and total else total
 
     def rows_changed(self) -> None:
-        """What is at the top stays there, whatever the width."""
+        """What is at the top stays there, whatever the width, unless the end would be above the bottom."""
         row = self.top[0]
         character = self.folding.character(self.top) if self.wrapped else 0
         self.forget_rows()
         self.folding.forget(self.columns, self.view_height)
         if self.wrapped:
-            self._top = (row, self.folding.part_of(row, character))
+            self._top = min((row, self.folding.part_of(row, character)), self.folding.end(self.total_rows()))
         super().rows_changed()
 
     def go_to(self, row: int, *, middle: bool = False) -> None:

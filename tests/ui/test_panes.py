@@ -384,11 +384,17 @@ async def test_a_row_higher_than_the_pane_is_read_to_its_end_by_keys_and_the_whe
         raw.post_message(wheel(raw, down=True))
         await drawn(pilot)
         assert raw.top == end
+        await pilot.press("up")
+        await pilot.resize_terminal(140, 60)
+        await drawn(pilot)
+        assert raw.top == raw.folding.end(1), "no empty lines below the end"
+        await pilot.resize_terminal(*WIDE)
         await pilot.press("home", "end")
         assert raw.top == end
         for size in ((90, 40), (200, 20), WIDE):
             await pilot.resize_terminal(*size)
             await drawn(pilot)
+            assert raw.top == raw.folding.end(1)
             assert joined(folded(raw), 0).endswith("0899日")
 
 
