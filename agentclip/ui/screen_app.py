@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import ClassVar
 
@@ -173,10 +173,10 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
             gc.freeze()
             gc.enable()
         # An agent that is still to be built would hold up the first frame, and what was typed before it.
-        self.run_worker(self.agent.serve(), name="agent", exit_on_error=True)
+        self._begin(self.agent.serve, "agent")
         if self.earlier.left:
             self._read_earlier()
-            self.run_worker(self._read_cost(), name="cost", exit_on_error=True)
+            self._begin(self._read_cost, "cost")
 
     async def _read_cost(self) -> None:
         await self.agent.count_usage()
@@ -360,6 +360,10 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
 
     # The end
 
+    def _begin(self, work: Callable[[], Coroutine[object, object, None]], name: str) -> None:
+        """A worker. It gets the function: who quits at once leaves no coroutine behind that nobody has awaited."""
+        self.run_worker(work, name=name, exit_on_error=True)
+
     def _signalled(self, number: int) -> None:
         """On another thread: only wake the loop."""
         if self._loop is not None:
@@ -369,7 +373,7 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         """The same, with nothing to do."""
         if self._loop is not None:
             with suppress(RuntimeError):  # closed
-                self._loop.call_soon_threadsafe(_nothing)
+                self._loop.call_soon_threadsafe(lambda: None)
 
     def end(self, status: int) -> None:
         """Close the agent, then the screen with this exit status. A signal's counts also when the end had begun before."""
@@ -380,7 +384,7 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
             elif not self._ended:
                 self._ended = True
                 self.say("ending…")
-                self.run_worker(self._end(), name="end", exit_on_error=True)
+                self._begin(self._end, "end")
 
     async def _end(self) -> None:
         await self.agent.close()
@@ -393,7 +397,3 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
             await self.agent.close()
         self._signals.remove()
         StylesCache.get_inner_outer.cache_clear()  # it would hold the widgets, and all they have drawn, for the next screen
-
-
-def _nothing() -> None:
-    """Handlers of signals have run before."""
