@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from agentclip.ui.bars import Tabs
 from agentclip.ui.layout import PaneName
 from agentclip.ui.modelpane import ModelPane
@@ -44,12 +47,20 @@ class PaneActions(OutputActions):
     def on_raw_pane_jump(self, message: RawPane.Jump) -> None:
         """From a raw line to its place in what the model reads."""
         self.bring(PaneName.MODEL)
-        self.call_after_refresh(self.board.model.go_to_line, message.text_line)
+        self._when_laid_out(self.board.model, partial(self.board.model.go_to_line, message.text_line))
 
     def on_model_pane_jump(self, message: ModelPane.Jump) -> None:
         """From what the model reads to the raw line."""
         self.bring(PaneName.RAW)
-        self.call_after_refresh(self.board.raw.go_to_line, message.raw_line)
+        self._when_laid_out(self.board.raw, partial(self.board.raw.go_to_line, message.raw_line))
+
+    def _when_laid_out(self, pane: Pane, go: Callable[[], None]) -> None:
+        """Go somewhere in a pane that may just have come into view: before it has a width its lines are folded otherwise."""
+        if pane.region:
+            pane.rows_changed()
+            go()
+        elif pane.display:
+            self.call_after_refresh(self._when_laid_out, pane, go)
 
     def action_split(self) -> None:
         """F2."""

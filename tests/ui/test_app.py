@@ -252,9 +252,12 @@ async def test_where_panes_take_turns_a_jump_takes_the_focus_along(agent: Script
     async with app.run_test(size=size) as pilot:
         agent.run("seq", b"".join(b"%d\n" % number for number in range(500)))
         await pilot.press("d", "f6")
+        app.board.raw.go_to_line(300)
         for pane in (app.board.model, app.board.raw, app.board.model):
             await pilot.press("enter")
             await until(pilot, partial(pane.__getattribute__, "has_focus"))
+            await drawn(pilot)
+            assert any(row.endswith(" 300") for row in pane_rows(pane)), pane_rows(pane)
         await pilot.press("g", "e")
         assert app.board.prompt.text == "d"
         assert agent.calls == []
