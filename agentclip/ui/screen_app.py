@@ -94,8 +94,7 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
         self._frame_cost_s = 0.0
         self._killing = False
         self._ended = False
-        self._status = 0
-        """What the screen ends with."""
+        self._exit_status = 0
         self._said: Timer | None = None
         """Ends what is said in place of the hints."""
         self._quit_until_s = 0.0
@@ -235,8 +234,10 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
             self.draw_now()
 
     def draw_now(self) -> None:
-        """One frame."""
+        """One frame, unless it all comes to its end: the panes have no screen then."""
         self._frame_planned = False
+        if not self.is_running:
+            return
         began = time.perf_counter()
         busy = self.agent.running or self.agent.stopping
         self._killing = self._killing and self.agent.stopping
@@ -377,10 +378,10 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
 
     def end(self, status: int) -> None:
         """Close the agent, then the screen with this exit status. A signal's counts also when the end had begun before."""
-        self._status = max(self._status, status)
+        self._exit_status = max(self._exit_status, status)
         with self._context():  # a signal's knows no app
             if self._exit:
-                self.exit(self._status)
+                self.exit(self._exit_status)
             elif not self._ended:
                 self._ended = True
                 self.say("ending…")
@@ -388,7 +389,7 @@ class ScreenApp(KeysInOrder, inherit_bindings=False):
 
     async def _end(self) -> None:
         await self.agent.close()
-        self.exit(self._status)
+        self.exit(self._exit_status)
 
     async def on_unmount(self) -> None:
         """However it ends: nothing is left running, the signals are as they were."""

@@ -303,6 +303,14 @@ async def test_what_takes_lines_away_before_they_were_drawn_is_undone(agent: Scr
         assert app.board.prompt.text == ""
 
 
+async def test_a_frame_that_comes_after_the_end_is_none(agent: ScriptedAgent) -> None:
+    app = make_app(agent)
+    async with app.run_test(size=(140, 40)):
+        agent.run("seq 3", b"1\n2\n3\n")
+    app.draw_now()
+    assert app.board.model.run is None
+
+
 async def test_at_the_end_no_key_does_anything(agent: ScriptedAgent) -> None:
     app = make_app(agent)
     async with app.run_test(size=(60, 24)) as pilot:
