@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_futures
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -52,6 +53,9 @@ class RunRequest(Struct, frozen=True):
     tool_call_id: str | None = None
     on_event: Callable[[Event], None] = ignore
     """Called from other threads: StageStarted, StageFinished, OutputGrew."""
+
+
+LOOK_S = 0.2
 
 
 class Place(Struct, frozen=True):
@@ -98,8 +102,10 @@ class RunHandle(Struct):
         return await asyncio.shield(asyncio.wrap_future(self._future))
 
     def result(self) -> ChainResult:
-        """The result, for callers without an event loop."""
+        """The result, for callers without an event loop. Looks up often: a signal that another thread got is handled then."""
         assert self._future is not None, "begin() comes first"
+        while not self._future.done():
+            wait_for_futures([self._future], timeout=LOOK_S)
         return self._future.result()
 
     def cancel(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -132,6 +133,21 @@ def test_ctrl_c_cancels_and_keeps_what_was_printed(tmp_path: Path) -> None:
     output, _ = process.communicate(timeout=30)
     assert output.startswith(b"kept\n")
     assert b"cancelled]" in output
+    assert process.returncode == 130
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only here a signal can be given to one thread of another process")
+def test_ctrl_c_acts_also_when_the_kernel_gives_it_to_another_thread(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agentclip", "exec", "echo kept; touch begun; sleep 300"], cwd=tmp_path, stdout=subprocess.PIPE
+    )
+    while not (tmp_path / "begun").exists():
+        time.sleep(0.01)
+    time.sleep(0.3)  # now the main thread only waits
+    other = next(int(name) for name in os.listdir(f"/proc/{process.pid}/task") if int(name) != process.pid)
+    ctypes.CDLL(None).tgkill(process.pid, other, signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert output.startswith(b"kept\n")
     assert process.returncode == 130
 
 
