@@ -56,6 +56,7 @@ class RunRequest(Struct, frozen=True):
 
 
 LOOK_S = 0.2
+"""How often the waiting main thread looks up."""
 
 
 class Place(Struct, frozen=True):
